@@ -1,0 +1,11 @@
+# `cmake --install build/release`: program, library, public headers, pkg-config file. executor.h, backend.h, builder.h stay inside until 1.0.
+set(WEFT_PUBLIC_HEADERS status tensor option result request model engine)
+foreach(h ${WEFT_PUBLIC_HEADERS})
+  install(FILES include/weft/${h}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft)
+endforeach()
+install(TARGETS weft LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET weft_program)
+  install(TARGETS weft_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+configure_file(cmake/weft.pc.in ${CMAKE_BINARY_DIR}/weft.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/weft.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
