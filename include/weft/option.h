@@ -59,7 +59,7 @@ typedef struct weft_enum_value {
 
 typedef struct weft_option {
     const char *name;               /* key in the file */
-    const char *alias;              /* an older or friendlier key, or NULL */
+    const char *alias;              /* older or friendlier keys, separated by a blank, or NULL */
     weft_option_kind kind;
     size_t offset;                  /* offsetof the storage in the struct the table fills */
     const char *def;                /* default as it would be written in the file; NULL = zero, absent */
@@ -73,6 +73,7 @@ typedef struct weft_option {
     const char *unit;               /* "px", "ms", "rows"; NULL = none */
     const char *help;               /* one line for tables and --help */
     const char *details;            /* a paragraph for the manual, or NULL */
+    bool is_path;                   /* STRING, LIST of STRING: names a file or folder; a relative one is taken from the folder of the configuration file */
 } weft_option;
 
 #ifdef __cplusplus

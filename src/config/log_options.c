@@ -14,7 +14,7 @@ static const weft_enum_value formats[] = {{"text", WEFT_LOG_FORMAT_TEXT, "key=va
                                           {NULL, 0, NULL}};
 
 const weft_option weft_log_option_table[] = {
-    {.name = "directory", .alias = "dir", .kind = WEFT_OPT_STRING, .offset = AT(directory), .max_count = 1024,
+    {.name = "directory", .alias = "dir", .kind = WEFT_OPT_STRING, .offset = AT(directory), .max_count = 1024, .is_path = true,
      .help = "folder for log files; absent = the process log on stderr and no model logs"},
     {.name = "level", .kind = WEFT_OPT_ENUM, .offset = AT(level), .def = "info", .values = levels, .help = "least important lines that are written"},
     {.name = "format", .kind = WEFT_OPT_ENUM, .offset = AT(format), .def = "text", .values = formats, .help = "form of a line"},

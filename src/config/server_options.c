@@ -7,7 +7,7 @@ const weft_option weft_server_option_table[] = {
      .help = "address to listen on", .details = "Use 0.0.0.0 (or ::) to listen on every interface; weft warns when it does so without keys."},
     {.name = "port", .alias = "http_port", .kind = WEFT_OPT_INT, .offset = AT(port), .def = "8000", .min = 0, .max = 65535,
      .help = "HTTP port; 0 takes a free one and prints it"},
-    {.name = "unix_socket", .kind = WEFT_OPT_STRING, .offset = AT(unix_socket), .max_count = 100,
+    {.name = "unix_socket", .kind = WEFT_OPT_STRING, .offset = AT(unix_socket), .max_count = 100, .is_path = true,
      .help = "path of a Unix socket to listen on as well"},
     {.name = "loops", .kind = WEFT_OPT_INT, .offset = AT(loops), .def = "0", .min = 0, .max = 64,
      .help = "event loops; 0 = one per core, at most 4"},
