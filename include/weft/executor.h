@@ -37,6 +37,8 @@ typedef struct weft_plan {
     size_t host_work_bytes; /* estimate of scratch that preprocess needs (decoded picture), for admission by memory; 0 = little */
 } weft_plan;
 
+/* A slot named "model" is special: when a pipeline's own block names files, they become the hidden model "<name>.model" and fill that slot. A pipeline that does not declare it
+ * refuses files of its own. */
 typedef struct weft_submodel_decl {
     const char *slot;
     bool required;
