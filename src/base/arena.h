@@ -19,6 +19,7 @@ size_t weft_chunk_pool_out_bytes(weft_chunk_pool *p);  /* handed out now */
 size_t weft_chunk_pool_kept_bytes(weft_chunk_pool *p); /* idle in the pool */
 /* Raw chunks for buffers that travel alone: at least n_bytes, 64-byte aligned, not zeroed. NULL when out of memory or over the limit. */
 void *weft_chunk_take(weft_chunk_pool *p, size_t n_bytes);
+size_t weft_chunk_bytes(const void *chunk); /* what may be used of it: the size of its class, >= what was asked for */
 void weft_chunk_give(weft_chunk_pool *p, void *chunk); /* NULL allowed; p must be the pool it came from */
 
 /* pool NULL: chunks come from malloc. first_bytes: capacity taken at once (0 = 4 KB). The arena object itself lives in its first chunk. NULL when out of memory. */
