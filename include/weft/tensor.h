@@ -54,7 +54,7 @@ typedef struct weft_tensor {
 /* When the size of an output is known. */
 typedef enum weft_size_kind {
     WEFT_SIZE_FIXED = 1,   /* from the description and the batch alone */
-    WEFT_SIZE_BOUNDED = 2, /* at most max_bytes */
+    WEFT_SIZE_BOUNDED = 2, /* at most max_bytes; max_bytes 0 = follows from the input shapes alone (same shapes, same size): learned by the first run of a bucket */
     WEFT_SIZE_RUNTIME = 3, /* only after the run; the backend allocates; such a model is never batched */
 } weft_size_kind;
 
@@ -62,7 +62,7 @@ typedef enum weft_size_kind {
 typedef struct weft_tensor_desc {
     const char *name;
     weft_dtype dtype;
-    int rank;
+    int rank;                           /* -1 = not known before the run (some outputs, always WEFT_SIZE_RUNTIME) */
     int64_t shape[WEFT_MAX_RANK];       /* -1 = dynamic */
     const char *dim_names[WEFT_MAX_RANK]; /* the model's own name of a dynamic dim, else NULL */
     weft_size_kind size_kind;           /* outputs only; inputs are WEFT_SIZE_FIXED */
