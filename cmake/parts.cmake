@@ -63,11 +63,12 @@ endforeach()
 
 # The program's own parts: not in the library.
 weft_part(worker worker)
+weft_part(log log)
 weft_part(server server LIBS PkgConfig::UV weft_http_parser)
 file(GLOB _cli CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cli/*.c)
 if(_cli)
   add_executable(weft_program ${_cli})
   set_target_properties(weft_program PROPERTIES OUTPUT_NAME weft RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
   target_include_directories(weft_program PRIVATE ${CMAKE_SOURCE_DIR}/src)
-  target_link_libraries(weft_program PRIVATE weft_static weft_server weft_worker)
+  target_link_libraries(weft_program PRIVATE weft_static weft_server weft_worker weft_log)
 endif()
