@@ -1,0 +1,51 @@
+/* The table of what is served. */
+#include <string.h>
+
+#include "server/server_internal.h"
+
+const weft_route weft_routes[] = {
+    {WEFT_HTTP_GET, "/", NULL, weft_root_handle, NULL, false, "this list"},
+    {WEFT_HTTP_GET, "/healthz", NULL, weft_healthz_handle, NULL, false, "state of the process and of every model; 503 when it is not ready"},
+    {WEFT_HTTP_GET, "/v2/health/live", NULL, weft_live_handle, NULL, false, "200 while the process answers"},
+    {WEFT_HTTP_GET, "/v2/health/ready", NULL, weft_ready_handle, NULL, false, "200 when every required model is ready, else 503"},
+    {WEFT_HTTP_GET, "/v1/models", NULL, weft_models_handle, NULL, false, "the models with their states and shapes"},
+    {WEFT_HTTP_GET, "/v1/models/{}", NULL, weft_model_handle, NULL, false, "one model, with its figures"},
+    {WEFT_HTTP_POST, "/v1/models/{}/predict", weft_predict_admit, weft_predict_handle, weft_predict_finish, true,
+     "body: a JPEG, PNG or WebP picture, or a form with one; ?draw=1 answers with the picture drawn on; ?timeout_ms= and ?priority="},
+    {0, NULL, NULL, NULL, NULL, false, NULL},
+};
+
+static bool path_fits(const char *pattern, weft_http_slice path, char *model, size_t n_model)
+{
+    const char *p = path.p, *end = path.p + path.n;
+    while (*pattern) {
+        if (pattern[0] == '{') {
+            const char *stop = memchr(p, '/', (size_t)(end - p));
+            if (!stop)
+                stop = end;
+            if (stop == p || !weft_http_decode_segment(p, (size_t)(stop - p), model, n_model))
+                return false;
+            p = stop;
+            pattern += 2;
+            continue;
+        }
+        if (p == end || *p != *pattern)
+            return false;
+        p++, pattern++;
+    }
+    return p == end;
+}
+
+const weft_route *weft_route_find(const weft_http_head *head, char *model, size_t n_model, int *status)
+{
+    weft_http_method m = head->method == WEFT_HTTP_HEAD ? WEFT_HTTP_GET : head->method;
+    *status = 404;
+    for (const weft_route *r = weft_routes; r->pattern; r++) {
+        if (!path_fits(r->pattern, head->path, model, n_model))
+            continue;
+        if (r->method == m)
+            return r;
+        *status = 405;
+    }
+    return NULL;
+}

@@ -1,0 +1,26 @@
+/* The doors of `weft serve`: HTTP/1.1 today, on libuv loops that own their connections.
+ *
+ * One loop a thread; each loop has its own listening socket (SO_REUSEPORT), connections, timers and mailbox. Bodies are received straight into their final buffer. A request's answer comes
+ * home to its loop exactly once. src/server knows models only through weft/engine.h. */
+#ifndef WEFT_SERVER_SERVER_H
+#define WEFT_SERVER_SERVER_H
+
+#include "config/server_options.h"
+#include "weft/engine.h"
+
+typedef struct weft_server weft_server;
+
+/* Binds and starts the loops. The engine and the options must outlive the server. IO with the address and the system's reason when it cannot bind. */
+weft_status weft_server_create(weft_engine *engine, const weft_server_options *options, weft_log_fn log, void *log_cookie, weft_server **out,
+                               weft_error *err);
+/* The TCP port it listens on. */
+int weft_server_port(const weft_server *s);
+/* Ordered end: readiness says no at once; after drain_grace_ms nothing new is accepted; what was accepted is answered; idle connections are closed. Blocks at most drain_grace_ms +
+ * drain_ms. *n_finished requests were answered meanwhile, *n_dropped were not. From any thread but a loop. Call once, before destroy. */
+void weft_server_drain(weft_server *s, uint64_t *n_finished, uint64_t *n_dropped);
+/* Ends a drain that is under way at once (second signal). From any thread. */
+void weft_server_hurry(weft_server *s);
+/* Closes everything. The engine may still call back for requests in flight until weft_engine_destroy returns, so destroy the engine first or drain it: waits for those callbacks. NULL and *s NULL allowed. */
+void weft_server_destroy(weft_server **s);
+
+#endif

@@ -1,0 +1,175 @@
+/* What the files of src/server share: loops, connections, exchanges, routes.
+ *
+ * Lifetimes. A connection lives on its loop from accept to the close callback. An exchange is one request and its answer: it is born when a head has been parsed; the connection holds
+ * one reference, the engine another one while it borrows the body, the loop's mailbox a third while a finished answer travels home. conn->exchange and exchange->conn are
+ * touched on the loop's thread only and cleared together when either side ends first. */
+#ifndef WEFT_SERVER_INTERNAL_H
+#define WEFT_SERVER_INTERNAL_H
+
+#include <stdatomic.h>
+#include <uv.h>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/list.h"
+#include "base/lock.h"
+#include "server/http_parse.h"
+#include "server/server.h"
+#include "weft/engine.h"
+
+typedef struct weft_loop weft_loop;
+typedef struct weft_conn weft_conn;
+typedef struct weft_exchange weft_exchange;
+typedef struct weft_route weft_route;
+
+struct weft_server {
+    weft_engine *engine;
+    weft_server_options options;
+    weft_log_fn log;
+    void *log_cookie;
+    weft_chunk_pool *pool; /* heads and bodies */
+    weft_loop *loops;
+    size_t n_loops;
+    int port;
+    _Atomic bool not_ready;  /* draining: readiness says no */
+    _Atomic bool refuse_new; /* draining: past the grace */
+    _Atomic bool hurry;
+    _Atomic int64_t n_conns;
+    _Atomic int64_t n_exchanges; /* alive, engine's references included */
+    _Atomic uint64_t n_answered;
+    int64_t started_unix_ns;
+};
+
+struct weft_loop {
+    weft_server *server;
+    uv_loop_t uv;
+    uv_thread_t thread;
+    bool inited, started;
+    uv_tcp_t tcp;
+    uv_pipe_t pipe;
+    bool has_tcp, has_pipe;
+    uv_async_t wake;
+    uv_timer_t sweep;
+    weft_node conns;
+    weft_lock lock;    /* guards mailbox and order */
+    weft_node mailbox; /* exchanges whose answer has come */
+    enum { WEFT_LOOP_RUN = 0, WEFT_LOOP_DRAIN, WEFT_LOOP_STOP } order;
+};
+
+typedef enum weft_conn_state {
+    WEFT_CONN_HEAD = 1, /* idle or reading a head */
+    WEFT_CONN_LENGTH,   /* reading a body of known length into its buffer */
+    WEFT_CONN_CHUNKED,
+    WEFT_CONN_WAIT,     /* the request is being worked on */
+    WEFT_CONN_WRITE,    /* the answer is on its way */
+    WEFT_CONN_LINGER,   /* answered early: reading and dropping what the client still sends, so that it reads the answer and not a reset */
+    WEFT_CONN_CLOSED,
+} weft_conn_state;
+
+struct weft_conn {
+    weft_node node;
+    weft_loop *loop;
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    } io;
+    weft_conn_state state;
+    int64_t deadline_ns;
+    bool reading, close_after, read_error;
+    char *in; /* head bytes, then whatever follows; from the server's pool */
+    size_t n_in, in_capacity, scanned, head_bytes;
+    weft_http_engine parser;
+    weft_http_head head;
+    weft_exchange *exchange;
+    uv_write_t write;
+    uv_shutdown_t shutdown;
+    size_t lingered_bytes;
+};
+
+struct weft_exchange {
+    weft_node node; /* in the mailbox */
+    weft_loop *loop;
+    weft_conn *conn; /* NULL when the client is gone */
+    _Atomic int refs;
+    const weft_route *route;
+    char model[65];
+    char id[129];
+    char trace[64];
+    bool head_only; /* HEAD: no body in the answer */
+    bool draw;
+    /* the request's body, in its final place */
+    uint8_t *body;
+    size_t n_body, body_capacity;
+    char content_type[256];
+    /* the picture inside the body */
+    const uint8_t *picture;
+    size_t n_picture;
+    /* the answer */
+    weft_result *result;
+    uint64_t ticket;
+    bool in_engine, answered;
+    int status;
+    const char *answer_type;
+    char answer_headers[256]; /* further header lines, each with CRLF */
+    char answer_head[768];
+    weft_buffer answer;
+    uv_work_t work;
+    bool working;
+};
+
+/* One line of the route table: pattern segments, "{}" captures the model's name. */
+struct weft_route {
+    weft_http_method method;
+    const char *pattern;
+    /* Decides from the head alone, before the body: true to go on; false after weft_exchange_fail. Optional. */
+    bool (*admit)(weft_exchange *x, const weft_http_head *head);
+    /* The whole request is there. Answers now or later with weft_exchange_reply / _fail, on the loop. */
+    void (*handle)(weft_exchange *x, const weft_http_head *head);
+    /* The engine's answer has come home (x->result). Optional. */
+    void (*finish)(weft_exchange *x);
+    bool wants_body;
+    const char *help; /* one line for `GET /` */
+};
+
+extern const weft_route weft_routes[];
+/* The route for method and path, with the captured name in model; NULL: *status is 404 or 405. */
+const weft_route *weft_route_find(const weft_http_head *head, char *model, size_t n_model, int *status);
+
+/* ---- http_conn.c ---- */
+void weft_conn_accept(weft_loop *loop, uv_stream_t *listener);
+void weft_conn_close(weft_conn *c);
+void weft_conn_sweep(weft_conn *c, int64_t now_ns);   /* deadlines */
+void weft_conn_drain(weft_conn *c);                   /* close it if it is idle, else mark it */
+void weft_conn_answer(weft_conn *c);                  /* c->exchange has an answer: send it */
+
+/* ---- exchange.c ---- */
+weft_exchange *weft_exchange_create(weft_loop *loop, weft_conn *conn); /* NULL = out of memory */
+void weft_exchange_ref(weft_exchange *x);
+void weft_exchange_unref(weft_exchange *x);
+/* Makes room for n bytes of body in all; false when out of memory. */
+bool weft_exchange_body_reserve(weft_exchange *x, size_t n);
+/* Answers with what is in x->answer. On the loop. */
+void weft_exchange_reply(weft_exchange *x, int status, const char *content_type);
+/* Answers {"error": ...}. On the loop. */
+void weft_exchange_fail(weft_exchange *x, const weft_error *err);
+void weft_exchange_fail_status(weft_exchange *x, int http_status, const char *code, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* The client is gone: cancels what the engine still has. On the loop. */
+void weft_exchange_abandon(weft_exchange *x);
+/* Gives the call to the engine; the route's finish is called on the loop with x->result. The call's inputs must point into x. */
+void weft_exchange_infer(weft_exchange *x, const weft_call *call);
+
+/* ---- predict.c, status.c ---- */
+bool weft_predict_admit(weft_exchange *x, const weft_http_head *head);
+void weft_predict_handle(weft_exchange *x, const weft_http_head *head);
+void weft_predict_finish(weft_exchange *x);
+void weft_healthz_handle(weft_exchange *x, const weft_http_head *head);
+void weft_live_handle(weft_exchange *x, const weft_http_head *head);
+void weft_ready_handle(weft_exchange *x, const weft_http_head *head);
+void weft_models_handle(weft_exchange *x, const weft_http_head *head);
+void weft_model_handle(weft_exchange *x, const weft_http_head *head);
+void weft_root_handle(weft_exchange *x, const weft_http_head *head);
+
+#endif

@@ -1,0 +1,314 @@
+/* The server and its loops: bind, run, drain, stop. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/thread.h"
+#include "server/server_internal.h"
+
+#define SWEEP_MS 100
+#define BACKLOG 1024
+#define KEEP_BYTES (256u << 20) /* idle body memory kept for the next requests: giving it back to the system costs 3.7x at 600 KB */
+
+/* ---- one loop ------------------------------------------------------------------------------------------------------------ */
+
+static void on_connection(uv_stream_t *listener, int status)
+{
+    if (status == 0)
+        weft_conn_accept(listener->data, listener);
+}
+
+static void take_mailbox(weft_loop *loop)
+{
+    weft_node list;
+    weft_node_init(&list);
+    weft_lock_take(&loop->lock);
+    while (!weft_node_empty(&loop->mailbox))
+        weft_node_push_back(&list, weft_node_pop_front(&loop->mailbox));
+    weft_lock_drop(&loop->lock);
+    while (!weft_node_empty(&list)) {
+        weft_exchange *x = weft_container_of(weft_node_pop_front(&list), weft_exchange, node);
+        x->in_engine = false;
+        if (x->conn && x->route->finish)
+            x->route->finish(x);
+        weft_exchange_unref(x);
+    }
+}
+
+static void stop_listening(weft_loop *loop)
+{
+    if (loop->has_tcp && !uv_is_closing((uv_handle_t *)&loop->tcp))
+        uv_close((uv_handle_t *)&loop->tcp, NULL);
+    if (loop->has_pipe && !uv_is_closing((uv_handle_t *)&loop->pipe))
+        uv_close((uv_handle_t *)&loop->pipe, NULL);
+}
+
+static void on_wake(uv_async_t *a)
+{
+    weft_loop *loop = a->data;
+    take_mailbox(loop);
+    weft_lock_take(&loop->lock);
+    int order = loop->order;
+    weft_lock_drop(&loop->lock);
+    if (order == WEFT_LOOP_RUN)
+        return;
+    stop_listening(loop);
+    weft_list_each_safe(n, tmp, &loop->conns)
+    {
+        weft_conn *c = weft_container_of(n, weft_conn, node);
+        if (order == WEFT_LOOP_STOP)
+            weft_conn_close(c);
+        else
+            weft_conn_drain(c);
+    }
+    if (order == WEFT_LOOP_STOP && !uv_is_closing((uv_handle_t *)&loop->wake)) {
+        uv_close((uv_handle_t *)&loop->wake, NULL);
+        uv_close((uv_handle_t *)&loop->sweep, NULL);
+    }
+}
+
+static void on_sweep(uv_timer_t *t)
+{
+    weft_loop *loop = t->data;
+    int64_t now = weft_now_ns();
+    weft_list_each_safe(n, tmp, &loop->conns) weft_conn_sweep(weft_container_of(n, weft_conn, node), now);
+}
+
+static void run_loop(void *arg)
+{
+    weft_loop *loop = arg;
+    uv_run(&loop->uv, UV_RUN_DEFAULT);
+}
+
+static void order_loop(weft_loop *loop, int order)
+{
+    weft_lock_take(&loop->lock);
+    loop->order = order;
+    weft_lock_drop(&loop->lock);
+    uv_async_send(&loop->wake);
+}
+
+/* ---- binding --------------------------------------------------------------------------------------------------------------- */
+
+static weft_status listen_tcp(weft_server *s, weft_loop *loop, const struct sockaddr *addr, weft_error *err)
+{
+    int on = 1, fd = -1;
+    int rc = uv_tcp_init_ex(&loop->uv, &loop->tcp, addr->sa_family);
+    loop->has_tcp = rc == 0;
+    loop->tcp.data = loop;
+    if (rc == 0)
+        rc = uv_fileno((uv_handle_t *)&loop->tcp, &fd);
+    if (rc == 0 && s->n_loops > 1 && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0)
+        rc = -errno;
+    if (rc == 0)
+        rc = uv_tcp_bind(&loop->tcp, addr, 0);
+    if (rc == 0)
+        rc = uv_listen((uv_stream_t *)&loop->tcp, BACKLOG, on_connection);
+    if (rc < 0)
+        return weft_fail(err, WEFT_E_IO, "Cannot listen on %s port %lld: %s. Choose another port with --port or server.port.", s->options.host,
+                         (long long)s->options.port, uv_strerror(rc));
+    struct sockaddr_storage got;
+    int n = sizeof(got);
+    if (uv_tcp_getsockname(&loop->tcp, (struct sockaddr *)&got, &n) == 0)
+        s->port = ntohs(got.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&got)->sin6_port : ((struct sockaddr_in *)&got)->sin_port);
+    return WEFT_OK;
+}
+
+/* With several loops sharing a port, another program must not join by SO_REUSEPORT unseen: probe first without it. */
+static weft_status probe_port(weft_server *s, const struct sockaddr *addr, socklen_t n_addr, weft_error *err)
+{
+    int fd = socket(addr->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+    if (fd < 0)
+        return weft_fail(err, WEFT_E_IO, "Cannot open a socket: %s.", strerror(errno));
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    int rc = bind(fd, addr, n_addr), e = errno;
+    if (rc == 0)
+        rc = listen(fd, 1), e = errno;
+    close(fd);
+    if (rc < 0)
+        return weft_fail(err, WEFT_E_IO, "Cannot listen on %s port %lld: %s. Choose another port with --port or server.port.", s->options.host,
+                         (long long)s->options.port, strerror(e));
+    return WEFT_OK;
+}
+
+static weft_status listen_unix(weft_server *s, weft_loop *loop, weft_error *err)
+{
+    int rc = uv_pipe_init(&loop->uv, &loop->pipe, 0);
+    loop->has_pipe = rc == 0;
+    loop->pipe.data = loop;
+    if (rc == 0)
+        rc = uv_pipe_bind(&loop->pipe, s->options.unix_socket);
+    if (rc == 0)
+        rc = uv_listen((uv_stream_t *)&loop->pipe, BACKLOG, on_connection);
+    if (rc < 0)
+        return weft_fail(err, WEFT_E_IO, "Cannot listen on the Unix socket %s: %s. Remove a stale file or choose another path.",
+                         s->options.unix_socket, uv_strerror(rc));
+    return WEFT_OK;
+}
+
+static weft_status parse_address(weft_server *s, struct sockaddr_storage *addr, socklen_t *n_addr, weft_error *err)
+{
+    memset(addr, 0, sizeof(*addr));
+    const char *host = strcmp(s->options.host, "localhost") == 0 ? "127.0.0.1" : s->options.host;
+    *n_addr = sizeof(struct sockaddr_in);
+    if (uv_ip4_addr(host, (int)s->options.port, (struct sockaddr_in *)addr) == 0)
+        return WEFT_OK;
+    *n_addr = sizeof(struct sockaddr_in6);
+    if (uv_ip6_addr(host, (int)s->options.port, (struct sockaddr_in6 *)addr) == 0)
+        return WEFT_OK;
+    return weft_fail(err, WEFT_E_CONFIG, "server.host must be an IPv4 or IPv6 address such as 127.0.0.1 or 0.0.0.0, but is \"%s\".", host);
+}
+
+static weft_status init_loop(weft_server *s, weft_loop *loop, weft_error *err)
+{
+    loop->server = s;
+    weft_node_init(&loop->conns);
+    weft_node_init(&loop->mailbox);
+    weft_lock_init(&loop->lock, "loop-mailbox", 900);
+    int rc = uv_loop_init(&loop->uv);
+    if (rc < 0) {
+        weft_lock_fini(&loop->lock);
+        return weft_fail(err, WEFT_E_IO, "Cannot create an event loop: %s.", uv_strerror(rc));
+    }
+    loop->inited = true;
+    uv_async_init(&loop->uv, &loop->wake, on_wake);
+    uv_timer_init(&loop->uv, &loop->sweep);
+    loop->wake.data = loop->sweep.data = loop;
+    uv_timer_start(&loop->sweep, on_sweep, SWEEP_MS, SWEEP_MS);
+    return WEFT_OK;
+}
+
+static weft_status bind_loops(weft_server *s, weft_error *err)
+{
+    struct sockaddr_storage addr;
+    socklen_t n_addr;
+    weft_status st = parse_address(s, &addr, &n_addr, err);
+    if (st == WEFT_OK && s->n_loops > 1 && s->options.port != 0)
+        st = probe_port(s, (struct sockaddr *)&addr, n_addr, err);
+    for (size_t i = 0; st == WEFT_OK && i < s->n_loops; i++) {
+        st = listen_tcp(s, &s->loops[i], (struct sockaddr *)&addr, err);
+        /* port 0: the first socket chose, the others join it */
+        if (addr.ss_family == AF_INET6)
+            ((struct sockaddr_in6 *)&addr)->sin6_port = htons((uint16_t)s->port);
+        else
+            ((struct sockaddr_in *)&addr)->sin_port = htons((uint16_t)s->port);
+    }
+    if (st == WEFT_OK && s->options.unix_socket)
+        st = listen_unix(s, &s->loops[0], err);
+    return st;
+}
+
+/* ---- the server ------------------------------------------------------------------------------------------------------------ */
+
+weft_status weft_server_create(weft_engine *engine, const weft_server_options *options, weft_log_fn log, void *log_cookie, weft_server **out,
+                               weft_error *err)
+{
+    *out = NULL;
+    weft_server *s = calloc(1, sizeof(*s));
+    if (!s)
+        return weft_fail(err, WEFT_E_NO_MEMORY, "No memory for the server.");
+    s->engine = engine;
+    s->options = *options;
+    s->log = log;
+    s->log_cookie = log_cookie;
+    s->started_unix_ns = weft_unix_ns();
+    int cores = weft_cores();
+    size_t n_loops = options->loops > 0 ? (size_t)options->loops : (size_t)(cores < 4 ? cores : 4);
+    s->pool = weft_chunk_pool_create(KEEP_BYTES, 0);
+    s->loops = calloc(n_loops, sizeof(*s->loops));
+    weft_status st = WEFT_OK;
+    if (!s->pool || !s->loops)
+        st = weft_fail(err, WEFT_E_NO_MEMORY, "No memory for the server.");
+    for (size_t i = 0; st == WEFT_OK && i < n_loops; i++) {
+        st = init_loop(s, &s->loops[i], err);
+        s->n_loops += st == WEFT_OK;
+    }
+    if (st == WEFT_OK)
+        st = bind_loops(s, err);
+    for (size_t i = 0; st == WEFT_OK && i < s->n_loops; i++) {
+        int rc = uv_thread_create(&s->loops[i].thread, run_loop, &s->loops[i]);
+        s->loops[i].started = rc == 0;
+        if (rc < 0)
+            st = weft_fail(err, WEFT_E_IO, "Cannot start a server thread: %s.", uv_strerror(rc));
+    }
+    if (st != WEFT_OK)
+        weft_server_destroy(&s);
+    *out = s;
+    return st;
+}
+
+int weft_server_port(const weft_server *s)
+{
+    return s->port;
+}
+
+static void sleep_ms(int ms)
+{
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    nanosleep(&t, NULL);
+}
+
+void weft_server_drain(weft_server *s, uint64_t *n_finished, uint64_t *n_dropped)
+{
+    uint64_t before = atomic_load(&s->n_answered);
+    atomic_store(&s->not_ready, true);
+    int64_t grace_end = weft_time_add(weft_now_ns(), weft_ms_to_ns(s->options.drain_grace_ms));
+    while (weft_now_ns() < grace_end && !atomic_load(&s->hurry))
+        sleep_ms(10);
+    atomic_store(&s->refuse_new, true);
+    int64_t end = weft_time_add(weft_now_ns(), weft_ms_to_ns(s->options.drain_ms));
+    do { /* connections that become idle meanwhile are closed by their own answer or by the next round */
+        for (size_t i = 0; i < s->n_loops; i++)
+            order_loop(&s->loops[i], WEFT_LOOP_DRAIN);
+        sleep_ms(10);
+    } while (atomic_load(&s->n_conns) > 0 && weft_now_ns() < end && !atomic_load(&s->hurry));
+    *n_finished = atomic_load(&s->n_answered) - before;
+    *n_dropped = (uint64_t)atomic_load(&s->n_exchanges);
+}
+
+void weft_server_hurry(weft_server *s)
+{
+    atomic_store(&s->hurry, true);
+}
+
+/* A loop whose thread never ran still has handles to close: run it here. */
+static void end_loop(weft_loop *loop)
+{
+    if (!loop->inited)
+        return;
+    order_loop(loop, WEFT_LOOP_STOP);
+    if (loop->started)
+        uv_thread_join(&loop->thread);
+    else
+        uv_run(&loop->uv, UV_RUN_DEFAULT);
+}
+
+void weft_server_destroy(weft_server **sp)
+{
+    if (!sp || !*sp)
+        return;
+    weft_server *s = *sp;
+    *sp = NULL;
+    for (size_t i = 0; s->loops && i < s->n_loops; i++)
+        end_loop(&s->loops[i]);
+    /* The engine may still hold bodies; each comes back when its run is over. Answers that come now find no connection. */
+    while (atomic_load(&s->n_exchanges) > 0) {
+        for (size_t i = 0; i < s->n_loops; i++)
+            take_mailbox(&s->loops[i]);
+        if (atomic_load(&s->n_exchanges) > 0)
+            sleep_ms(1);
+    }
+    for (size_t i = 0; s->loops && i < s->n_loops; i++) {
+        uv_loop_close(&s->loops[i].uv);
+        weft_lock_fini(&s->loops[i].lock);
+    }
+    free(s->loops);
+    weft_chunk_pool_destroy(&s->pool);
+    free(s);
+}
