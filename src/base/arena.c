@@ -53,7 +53,8 @@ static void piece_give(weft_chunk_pool *pool, piece *c)
         free(c);
 }
 
-/* NULL when it does not fit. n_bytes <= SIZE_MAX / 4. Pieces are aligned to 64 bytes, so aligning the offset aligns the address. */
+/* NULL when it does not fit. n_bytes <= SIZE_MAX / 4. Pieces are aligned to 64 bytes, so aligning the offset aligns the address.
+ */
 static void *piece_cut(piece *c, size_t n_bytes)
 {
     size_t at = round_up(c->used, n_bytes >= 64 ? 64 : 16);

@@ -1,4 +1,5 @@
-/* Manual poisoning for AddressSanitizer: memory that is idle or between two allocations must not be touched. Nothing in other builds. */
+/* Manual poisoning for AddressSanitizer: memory that is idle or between two allocations must not be touched. Nothing in other
+ * builds. */
 #ifndef WEFT_BASE_ASAN_H
 #define WEFT_BASE_ASAN_H
 

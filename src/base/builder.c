@@ -23,8 +23,8 @@ static weft_status no_memory(weft_error *err)
     return weft_fail(err, WEFT_E_NO_MEMORY, "out of memory while building the result");
 }
 
-weft_status weft_builder_create(weft_arena *arena, const weft_field_decl *fields, size_t n_fields, void (*release)(void *owner), void *owner,
-                                weft_builder **out, weft_error *err)
+weft_status weft_builder_create(weft_arena *arena, const weft_field_decl *fields, size_t n_fields, void (*release)(void *owner),
+                                void *owner, weft_builder **out, weft_error *err)
 {
     weft_builder *b = weft_arena_zalloc(arena, sizeof *b);
     weft_result_block *block = weft_arena_zalloc(arena, sizeof *block);
@@ -118,7 +118,8 @@ static weft_dtype dtype_of_kind(weft_field_kind kind)
     return WEFT_DT_NONE;
 }
 
-static weft_status check_column(const weft_builder *b, weft_field_kind kind, bool per_item, int n_points, const weft_tensor *t, weft_error *err)
+static weft_status check_column(const weft_builder *b, weft_field_kind kind, bool per_item, int n_points, const weft_tensor *t,
+                                weft_error *err)
 {
     char shape[160];
     weft_dtype want = dtype_of_kind(kind);
@@ -126,13 +127,15 @@ static weft_status check_column(const weft_builder *b, weft_field_kind kind, boo
     if (kind < WEFT_FIELD_TEXT || kind > WEFT_FIELD_TENSOR)
         return weft_fail(err, WEFT_E_INVALID, "the result column \"%.64s\" has the unknown kind %d", t->name, (int)kind);
     if (want != WEFT_DT_NONE && t->dtype != want)
-        return weft_fail(err, WEFT_E_INVALID, "the result column \"%.64s\" must have the element type %s, not %s", t->name, weft_dtype_name(want),
-                         weft_dtype_name(t->dtype));
+        return weft_fail(err, WEFT_E_INVALID, "the result column \"%.64s\" must have the element type %s, not %s", t->name,
+                         weft_dtype_name(want), weft_dtype_name(t->dtype));
     weft_shape_print(t->shape, t->rank, shape, sizeof shape);
     if (!shape_fits_kind(kind, per_item, t->shape, t->rank, n_points))
-        return weft_fail(err, WEFT_E_INVALID, "the shape %s of the result column \"%.64s\" does not fit its kind", shape, t->name);
+        return weft_fail(err, WEFT_E_INVALID, "the shape %s of the result column \"%.64s\" does not fit its kind", shape,
+                         t->name);
     if (per_item && (t->rank < 1 || (uint64_t)t->shape[0] != b->n_items))
-        return weft_fail(err, WEFT_E_INVALID, "the result column \"%.64s\" has the shape %s, but its first dimension must be the number of items, %zu",
+        return weft_fail(err, WEFT_E_INVALID,
+                         "the result column \"%.64s\" has the shape %s, but its first dimension must be the number of items, %zu",
                          t->name, shape, b->n_items);
     for (size_t i = 0; i < b->n_columns; i++)
         if (!strcmp(b->columns[i].tensor.name, t->name))
@@ -165,7 +168,8 @@ static bool make_room(weft_builder *b)
 }
 
 /* t->name is copied; the data is taken as it is. */
-static weft_status add(weft_builder *b, weft_field_kind kind, bool per_item, const weft_tensor *t, const size_t *ends, weft_error *err)
+static weft_status add(weft_builder *b, weft_field_kind kind, bool per_item, const weft_tensor *t, const size_t *ends,
+                       weft_error *err)
 {
     char *name = weft_arena_strdup(b->arena, t->name);
     weft_column *c;
@@ -194,7 +198,8 @@ weft_status weft_builder_column(weft_builder *b, const char *name, const int64_t
     if (d->dtype == WEFT_DT_NONE || d->dtype == WEFT_DT_STRING)
         return weft_fail(err, WEFT_E_INVALID, "the declaration of the result column \"%.64s\" gives no fixed element size", name);
     if (rank < 0 || rank > WEFT_MAX_RANK)
-        return weft_fail(err, WEFT_E_INVALID, "the result column \"%.64s\" has %d dimensions; 0 to %d are possible", name, rank, WEFT_MAX_RANK);
+        return weft_fail(err, WEFT_E_INVALID, "the result column \"%.64s\" has %d dimensions; 0 to %d are possible", name, rank,
+                         WEFT_MAX_RANK);
     if (rank)
         memcpy(t.shape, shape, (size_t)rank * sizeof *shape);
     t.dtype = d->dtype;
@@ -239,7 +244,8 @@ static bool strings_bytes(const char *const *texts, const size_t *n_bytes, size_
     return true;
 }
 
-weft_status weft_builder_strings(weft_builder *b, const char *name, const char *const *texts, const size_t *n_bytes, size_t n, weft_error *err)
+weft_status weft_builder_strings(weft_builder *b, const char *name, const char *const *texts, const size_t *n_bytes, size_t n,
+                                 weft_error *err)
 {
     const weft_field_decl *d = find_decl(b, name);
     weft_tensor t = {.name = name, .dtype = WEFT_DT_STRING, .rank = 1, .shape = {(int64_t)n}};
@@ -250,7 +256,8 @@ weft_status weft_builder_strings(weft_builder *b, const char *name, const char *
     if (!d)
         return undeclared(name, err);
     if (d->dtype != WEFT_DT_STRING && d->dtype != WEFT_DT_NONE)
-        return weft_fail(err, WEFT_E_INVALID, "the result column \"%.64s\" is declared as %s, not as strings", name, weft_dtype_name(d->dtype));
+        return weft_fail(err, WEFT_E_INVALID, "the result column \"%.64s\" is declared as %s, not as strings", name,
+                         weft_dtype_name(d->dtype));
     if ((s = check_column(b, d->kind, d->per_item, d->n_points, &t, err)))
         return s;
     if (!strings_bytes(texts, n_bytes, n, &t.n_bytes))
@@ -271,7 +278,8 @@ weft_status weft_builder_strings(weft_builder *b, const char *name, const char *
     return ends ? add(b, d->kind, d->per_item, &t, ends, err) : no_memory(err);
 }
 
-weft_status weft_builder_tensor(weft_builder *b, weft_field_kind kind, bool per_item, const weft_tensor *t, bool copy, weft_error *err)
+weft_status weft_builder_tensor(weft_builder *b, weft_field_kind kind, bool per_item, const weft_tensor *t, bool copy,
+                                weft_error *err)
 {
     weft_tensor own = *t;
     const weft_field_decl *d = NULL;
@@ -283,7 +291,8 @@ weft_status weft_builder_tensor(weft_builder *b, weft_field_kind kind, bool per_
     if (b->fields && !(d = find_decl(b, own.name)))
         return undeclared(own.name, err);
     if (d && (d->kind != kind || d->per_item != per_item || (d->dtype != WEFT_DT_NONE && d->dtype != own.dtype)))
-        return weft_fail(err, WEFT_E_INVALID, "the result column \"%.64s\" is not of the declared kind and element type", own.name);
+        return weft_fail(err, WEFT_E_INVALID, "the result column \"%.64s\" is not of the declared kind and element type",
+                         own.name);
     if ((s = weft_tensor_check(&own, err)) || (s = check_column(b, kind, per_item, d ? d->n_points : 0, &own, err)))
         return s;
     if (copy) {
@@ -312,8 +321,8 @@ static void put_string(char *to, size_t n_to, const char *from)
     to[cut] = 0;
 }
 
-weft_result *weft_builder_finish(weft_builder *b, const char *id, const char *model, const char *version, const weft_timing *timing,
-                                 const weft_error *failure)
+weft_result *weft_builder_finish(weft_builder *b, const char *id, const char *model, const char *version,
+                                 const weft_timing *timing, const weft_error *failure)
 {
     weft_result_block *block = b->block;
     weft_result *r = &block->result;

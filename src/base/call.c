@@ -48,7 +48,8 @@ static weft_status only_string(const weft_tensor *t, const void **bytes, size_t 
         return s;
     weft_shape_elements(t->shape, t->rank, &n);
     if (n != 1)
-        return weft_fail(err, WEFT_E_INVALID, "one encoded picture is expected; the tensor \"%.64s\" holds %lld", t->name ? t->name : "", (long long)n);
+        return weft_fail(err, WEFT_E_INVALID, "one encoded picture is expected; the tensor \"%.64s\" holds %lld",
+                         t->name ? t->name : "", (long long)n);
     *bytes = (const uint8_t *)t->data + 4;
     *n_bytes = t->n_bytes - 4;
     return WEFT_OK;
@@ -70,8 +71,12 @@ weft_status weft_call_picture(const weft_call *call, const char *name, const voi
         if ((s = only_string(&in->tensor, bytes, n_bytes, err)))
             return s;
     } else {
-        return weft_fail(err, WEFT_E_INVALID, "the input \"%.64s\" must be an encoded picture (raw bytes, or BYTES with one element), not %s",
-                         name ? name : in->name ? in->name : "", weft_dtype_name(in->tensor.dtype));
+        return weft_fail(err, WEFT_E_INVALID,
+                         "the input \"%.64s\" must be an encoded picture (raw bytes, or BYTES with one element), not %s",
+                         name       ? name
+                         : in->name ? in->name
+                                    : "",
+                         weft_dtype_name(in->tensor.dtype));
     }
     if (!*n_bytes) {
         *bytes = NULL;
@@ -105,7 +110,8 @@ weft_status weft_plan_row(weft_plan *plan, const weft_model_view *m, size_t i, c
     int lead;
 
     if (i >= m->n_inputs || i >= WEFT_MAX_MODEL_INPUTS)
-        return weft_fail(err, WEFT_E_INVALID, "the model \"%.64s\" has %zu inputs, so there is no input %zu", m->name, m->n_inputs, i);
+        return weft_fail(err, WEFT_E_INVALID, "the model \"%.64s\" has %zu inputs, so there is no input %zu", m->name,
+                         m->n_inputs, i);
     d = &m->inputs[i];
     rows_apart = m->batched && !m->shared_input[i];
     lead = d->rank - n_dims; /* 1: a batch axis of the model, or a 1 that we add */
@@ -113,9 +119,10 @@ weft_status weft_plan_row(weft_plan *plan, const weft_model_view *m, size_t i, c
     if (fits && lead && !rows_apart)
         fits = d->shape[0] == 1 || d->shape[0] < 0;
     if (!fits)
-        return weft_fail(err, WEFT_E_INVALID, "the input \"%.64s\" of the model \"%.64s\" has the shape %s%s; a row of shape %s does not fit", d->name,
-                         m->name, weft_shape_print(d->shape, d->rank, want, sizeof want), rows_apart ? " with the batch first" : "",
-                         weft_shape_print(dims, n_dims < 0 ? 0 : n_dims, came, sizeof came));
+        return weft_fail(
+            err, WEFT_E_INVALID, "the input \"%.64s\" of the model \"%.64s\" has the shape %s%s; a row of shape %s does not fit",
+            d->name, m->name, weft_shape_print(d->shape, d->rank, want, sizeof want), rows_apart ? " with the batch first" : "",
+            weft_shape_print(dims, n_dims < 0 ? 0 : n_dims, came, sizeof came));
     row = &plan->rows[i];
     *row = (weft_tensor){.name = d->name, .dtype = d->dtype};
     if (lead && !rows_apart)

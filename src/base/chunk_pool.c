@@ -4,7 +4,8 @@
  *                kept   idle, in the list of its class and in the   give -> take, or evicted
  *                       list by age, counted in kept_bytes
  *
- * A chunk has a 64-byte head before the memory that the caller sees. The lock is held for list work only, never around malloc or free. */
+ * A chunk has a 64-byte head before the memory that the caller sees. The lock is held for list work only, never around malloc or
+ * free. */
 #include "base/arena.h"
 #include "base/asan.h"
 #include "base/list.h"

@@ -57,8 +57,8 @@ static void read_quota_v1(const char *folder, int *cores)
         take_less(cores, strtoll(quota, NULL, 10), strtoll(period, NULL, 10));
 }
 
-/* Asks the group `path` under `root` and every one above it. A container sees its own group as the root, where its path may not exist: then
- * only the levels that do are read. */
+/* Asks the group `path` under `root` and every one above it. A container sees its own group as the root, where its path may not
+ * exist: then only the levels that do are read. */
 static void walk_up(const char *root, const char *path, void (*read_quota)(const char *folder, int *cores), int *cores)
 {
     char folder[MAX_PATH_BYTES];

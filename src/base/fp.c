@@ -41,7 +41,8 @@ uint16_t weft_f32_to_f16(float f)
     if (a >= 0x47800000) /* 2^16 and above, infinity */
         return (uint16_t)(sign | 0x7c00);
     if (a < 0x38800000) {
-        /* Below 2^-14: a multiple of 2^-24. Adding 0.5 puts the unit of 2^-24 at the end of the fraction, and the addition itself rounds to nearest even. */
+        /* Below 2^-14: a multiple of 2^-24. Adding 0.5 puts the unit of 2^-24 at the end of the fraction, and the addition itself
+         * rounds to nearest even. */
         return (uint16_t)(sign | (bits_of(float_of(a) + 0.5f) - 0x3f000000));
     }
     a += 0xfff + ((a >> 13) & 1); /* half a unit, ties to even; a carry runs into the exponent and, at the top, into infinity */

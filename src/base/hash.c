@@ -2,8 +2,9 @@
 
 #include <string.h>
 
-/* Multiply-and-fold over 64-bit words. The length goes in first, so that hashing parts one after the other tells ("ab","c") from ("a","bc").
- * Values depend on the byte order of the machine and are never stored. Finaliser constants: SplitMix64 (Steele, Lea, Flood 2014). */
+/* Multiply-and-fold over 64-bit words. The length goes in first, so that hashing parts one after the other tells ("ab","c") from
+ * ("a","bc"). Values depend on the byte order of the machine and are never stored. Finaliser constants: SplitMix64 (Steele, Lea,
+ * Flood 2014). */
 #define MULTIPLIER 0x9e3779b97f4a7c15ULL
 
 static uint64_t fold(uint64_t h, uint64_t word)

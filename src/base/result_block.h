@@ -14,7 +14,7 @@ typedef struct weft_result_block {
     _Atomic(uint32_t) refs;
     void (*release)(void *owner); /* last unref; may free the memory of this block */
     void *owner;
-    const size_t **ends;          /* per column: for STRING the offset behind each element, else NULL */
+    const size_t **ends; /* per column: for STRING the offset behind each element, else NULL */
     char id[WEFT_RESULT_ID_BYTES], model[WEFT_RESULT_MODEL_BYTES], version[WEFT_RESULT_VERSION_BYTES];
     weft_result result;
 } weft_result_block;

@@ -87,7 +87,8 @@ static void put_text(weft_error *err, size_t at, const char *from)
 
 weft_status weft_failv(weft_error *err, weft_status s, const char *fmt, va_list ap)
 {
-    char text[WEFT_ERROR_TEXT_BYTES + 4]; /* the arguments may point into err itself; 4 more so that a cut character is seen whole */
+    char text[WEFT_ERROR_TEXT_BYTES +
+              4]; /* the arguments may point into err itself; 4 more so that a cut character is seen whole */
 
     if (!err)
         return s;

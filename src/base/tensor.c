@@ -110,17 +110,18 @@ static weft_status check_strings(const weft_tensor *t, const char *name, int64_t
         uint32_t length;
 
         if (left < 4)
-            return weft_fail(err, WEFT_E_INVALID, "tensor \"%.64s\" holds %lld of the %lld strings its shape asks for", name, (long long)i,
-                             (long long)n);
+            return weft_fail(err, WEFT_E_INVALID, "tensor \"%.64s\" holds %lld of the %lld strings its shape asks for", name,
+                             (long long)i, (long long)n);
         length = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
         if (length > left - 4)
-            return weft_fail(err, WEFT_E_INVALID, "string %lld of tensor \"%.64s\" is said to have %u bytes, but %zu are left", (long long)i, name,
-                             (unsigned)length, left - 4);
+            return weft_fail(err, WEFT_E_INVALID, "string %lld of tensor \"%.64s\" is said to have %u bytes, but %zu are left",
+                             (long long)i, name, (unsigned)length, left - 4);
         p += 4 + (size_t)length;
         left -= 4 + (size_t)length;
     }
     if (left)
-        return weft_fail(err, WEFT_E_INVALID, "tensor \"%.64s\" has %zu bytes after the last of its %lld strings", name, left, (long long)n);
+        return weft_fail(err, WEFT_E_INVALID, "tensor \"%.64s\" has %zu bytes after the last of its %lld strings", name, left,
+                         (long long)n);
     return WEFT_OK;
 }
 
@@ -134,7 +135,8 @@ weft_status weft_tensor_check(const weft_tensor *t, weft_error *err)
     if (t->dtype < WEFT_DT_BOOL || t->dtype > WEFT_DT_STRING)
         return weft_fail(err, WEFT_E_INVALID, "tensor \"%.64s\" has the unknown element type %d", name, (int)t->dtype);
     if (t->rank < 0 || t->rank > WEFT_MAX_RANK)
-        return weft_fail(err, WEFT_E_INVALID, "tensor \"%.64s\" has %d dimensions; 0 to %d are possible", name, t->rank, WEFT_MAX_RANK);
+        return weft_fail(err, WEFT_E_INVALID, "tensor \"%.64s\" has %d dimensions; 0 to %d are possible", name, t->rank,
+                         WEFT_MAX_RANK);
     weft_shape_print(t->shape, t->rank, shape, sizeof shape);
     if (!weft_shape_elements(t->shape, t->rank, &n))
         return weft_fail(err, WEFT_E_INVALID, "tensor \"%.64s\" has the impossible shape %s", name, shape);
@@ -145,7 +147,7 @@ weft_status weft_tensor_check(const weft_tensor *t, weft_error *err)
     if (!weft_tensor_dense_bytes(t->dtype, t->shape, t->rank, &want))
         return weft_fail(err, WEFT_E_INVALID, "tensor \"%.64s\" of shape %s is larger than memory", name, shape);
     if (t->n_bytes != want)
-        return weft_fail(err, WEFT_E_INVALID, "tensor \"%.64s\" of %s%s needs %zu bytes, but %zu came", name, weft_dtype_name(t->dtype), shape, want,
-                         t->n_bytes);
+        return weft_fail(err, WEFT_E_INVALID, "tensor \"%.64s\" of %s%s needs %zu bytes, but %zu came", name,
+                         weft_dtype_name(t->dtype), shape, want, t->n_bytes);
     return WEFT_OK;
 }

@@ -40,7 +40,8 @@ weft_status weft_thread_start(weft_thread *t, const char *name, void (*fn)(void 
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (rc) {
         free(s);
-        return weft_fail(err, WEFT_E_NO_MEMORY, "the system refused to start the thread \"%s\": %s; raise the limit on threads or memory", name,
+        return weft_fail(err, WEFT_E_NO_MEMORY,
+                         "the system refused to start the thread \"%s\": %s; raise the limit on threads or memory", name,
                          strerror(rc));
     }
     t->started = true;

@@ -22,7 +22,8 @@ int __wrap_posix_memalign(void **p, size_t alignment, size_t n);
 void __wrap_free(void *p);
 char *__wrap_strdup(const char *s);
 
-/* Which blocks are ours: free also gets blocks of shared libraries, which must not be subtracted. Open addressing, linear probing. */
+/* Which blocks are ours: free also gets blocks of shared libraries, which must not be subtracted. Open addressing, linear
+ * probing. */
 typedef struct entry {
     uintptr_t address; /* 0 = never used, 1 = removed */
     size_t n_bytes;
@@ -33,8 +34,8 @@ static struct {
     entry *table;
     size_t capacity, used; /* used counts removed entries too */
     long outstanding, outstanding_bytes;
-    long count;    /* of the process */
-    long fail_at;  /* 0 = off */
+    long count;   /* of the process */
+    long fail_at; /* 0 = off */
     bool all_after, this_thread_only, hit;
     pthread_t thread;
     long thread_base; /* the failing thread's count when alloc_fault_at_thread was called */

@@ -1,7 +1,7 @@
 /* Counting and failing the allocations of weft's own objects.
  *
- * A test named *_alloc.c is linked with -Wl,--wrap=malloc and so on, which sends every allocation of the objects linked into it (not those of shared libraries)
- * through here. The usual test tries n = 1, 2, 3 ... until the work succeeds:
+ * A test named *_alloc.c is linked with -Wl,--wrap=malloc and so on, which sends every allocation of the objects linked into it
+ * (not those of shared libraries) through here. The usual test tries n = 1, 2, 3 ... until the work succeeds:
  *
  *     for (long n = 1;; n++) {
  *         alloc_fault_at(n, false);
@@ -20,13 +20,14 @@
 
 #include <stdbool.h>
 
-/* Counts from now: the n-th allocation (n >= 1) of the whole process fails, and with `all_after` every later one too. Clears the counters below. */
+/* Counts from now: the n-th allocation (n >= 1) of the whole process fails, and with `all_after` every later one too. Clears the
+ * counters below. */
 void alloc_fault_at(long n, bool all_after);
 /* The same, counting and failing only on the calling thread. */
 void alloc_fault_at_thread(long n, bool all_after);
-void alloc_fault_off(void);  /* nothing fails; alloc_count goes on */
-bool alloc_fault_hit(void);  /* an allocation was failed since alloc_fault_at */
-long alloc_count(void);      /* allocations of the whole process since alloc_fault_at or alloc_count_reset */
+void alloc_fault_off(void);    /* nothing fails; alloc_count goes on */
+bool alloc_fault_hit(void);    /* an allocation was failed since alloc_fault_at */
+long alloc_count(void);        /* allocations of the whole process since alloc_fault_at or alloc_count_reset */
 long alloc_count_thread(void); /* of the calling thread, since it was started or alloc_count_reset was called on it */
 void alloc_count_reset(void);
 long alloc_outstanding(void);       /* allocated and not freed, whole process, since the start */
