@@ -20,6 +20,8 @@ static float overlap(float a1, float a2, float b1, float b2)
 
 float weft_box_iou(const weft_box *a, const weft_box *b)
 {
+    if (!weft_box_valid(a) || !weft_box_valid(b))
+        return 0.0f;
     float shared = overlap(a->x1, a->x2, b->x1, b->x2) * overlap(a->y1, a->y2, b->y1, b->y2);
     float both = weft_box_area(a) + weft_box_area(b) - shared;
     if (!(shared > 0.0f) || !(both > 0.0f) || !isfinite(both))

@@ -5,6 +5,23 @@
 
 #include "image/decode.h"
 
+static weft_status plan_row(const weft_picture_input *in, weft_plan *plan, weft_error *err)
+{
+    int64_t dims[3];
+    weft_preprocess_row_shape(&in->preprocess, dims);
+    plan->n_rows = 1;
+    plan->n_inputs = 1;
+    return weft_plan_row(plan, in->model, 0, dims, 3, err);
+}
+
+/* What is wrong with a row at open is the configuration's fault, not a caller's. */
+static weft_status refuse(weft_error *err)
+{
+    if (err)
+        err->status = WEFT_E_CONFIG;
+    return WEFT_E_CONFIG;
+}
+
 weft_status weft_picture_input_open(weft_picture_input *in, const weft_open *o, const weft_preprocess_options *options,
                                     const weft_preprocess_defaults *defaults, weft_error *err)
 {
@@ -16,16 +33,11 @@ weft_status weft_picture_input_open(weft_picture_input *in, const weft_open *o, 
             "this type needs a model with one input, a picture; this model has %zu inputs (type: tensor takes any model)",
             o->model->n_inputs);
     in->model = o->model;
-    return weft_preprocess_open(options, defaults, &o->model->inputs[0], &in->preprocess, err);
-}
-
-static weft_status plan_row(const weft_picture_input *in, weft_plan *plan, weft_error *err)
-{
-    int64_t dims[3];
-    weft_preprocess_row_shape(&in->preprocess, dims);
-    plan->n_rows = 1;
-    plan->n_inputs = 1;
-    return weft_plan_row(plan, in->model, 0, dims, 3, err);
+    weft_status s = weft_preprocess_open(options, defaults, &o->model->inputs[0], &in->preprocess, err);
+    if (s != WEFT_OK)
+        return s;
+    weft_plan plan = {0};
+    return plan_row(in, &plan, err) == WEFT_OK ? WEFT_OK : refuse(err);
 }
 
 weft_status weft_picture_input_plan(const weft_picture_input *in, const weft_call *call, weft_plan *plan, weft_error *err)
