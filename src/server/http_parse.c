@@ -226,14 +226,7 @@ static bool run_library(weft_http_engine *p, const char *buf, size_t n, size_t *
 {
     *n_used = http_parser_execute(p, settings(), buf, n);
     enum http_errno e = HTTP_PARSER_ERRNO(p);
-    if (e == HPE_PAUSED) {
-        /* the library counts the last byte of the message only after the pause is lifted */
-        http_parser_pause(p, 0);
-        if (*n_used < n)
-            (*n_used)++;
-        return true;
-    }
-    return e == HPE_OK;
+    return e == HPE_PAUSED || e == HPE_OK;
 }
 #endif
 
