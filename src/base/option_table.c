@@ -137,10 +137,6 @@ static weft_status lint_kind(const weft_option *o, weft_error *err)
         return lint_fail(o, "is required and has a default", err);
     if (!o->help || !*o->help)
         return lint_fail(o, "has no help", err);
-    bool number =
-        o->kind == WEFT_OPT_INT || o->kind == WEFT_OPT_FLOAT || o->kind == WEFT_OPT_DURATION_MS || o->kind == WEFT_OPT_BYTES;
-    if (number && !o->def && !o->required && (o->min > 0 || o->max < 0))
-        return lint_fail(o, "has no default, and zero is outside of its bounds", err);
     return structs ? weft_options_lint(o->fields, err) : WEFT_OK;
 }
 

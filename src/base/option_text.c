@@ -472,11 +472,17 @@ typedef union value {
 
 static bool read_enum(const weft_option *o, const char *text, int *out)
 {
-    for (const weft_enum_value *v = o->values; v && v->name; v++) {
-        if (!strcmp(v->name, text)) {
-            *out = v->value;
-            return true;
+    bool yes;
+    for (int pass = 0; pass < 2; pass++) { /* second: true and false in an enum may be written like any other bool */
+        for (const weft_enum_value *v = o->values; v && v->name; v++) {
+            if (!strcmp(v->name, text)) {
+                *out = v->value;
+                return true;
+            }
         }
+        if (!read_bool(text, &yes))
+            return false;
+        text = yes ? "true" : "false";
     }
     return false;
 }
@@ -590,6 +596,9 @@ static weft_status check_field(const weft_option *o, const void *p, weft_error *
         if (o->kind == WEFT_OPT_STRING && o->required && !s)
             return weft_fail_prefix(
                 err, weft_fail(err, WEFT_E_CONFIG, "expected %s, got nothing", weft_option_kind_words(o->kind)), "%s", o->name);
+        static const value zero;
+        if (!o->def && o->kind != WEFT_OPT_STRING && !memcmp(p, &zero, weft_option_storage_bytes(o, o->kind)))
+            return WEFT_OK; /* absent */
         weft_status s1 = weft_option_check_value(o, o->kind, p, err);
         return s1 ? weft_fail_prefix(err, s1, "%s", o->name) : WEFT_OK;
     }

@@ -6,9 +6,9 @@
  *   INT       decimal or 0x hexadecimal; no leading zeros (their meaning differs between programs)
  *   FLOAT     decimal with or without exponent; never infinite or NaN
  *   DURATION  a number in milliseconds, or with a unit: us ms s m (min) h d
- *   BYTES     a number, or with a unit: B, kB MB GB TB (powers of 1000), KiB MiB GiB TiB (powers of 1024); K M G T alone are
- * powers of 1024 SIZE      640x480 (width first), [640, 480], or 640 for a square LIST      [a, b, c]; a list of one may be
- * written without brackets
+ *   BYTES     a number, or with a unit: B, kB MB GB TB (powers of 1000), KiB MiB GiB TiB and K M G T (powers of 1024)
+ *   SIZE      640x480 (width first), [640, 480], or 640 for a square
+ *   LIST      [a, b, c]; a list of one may be written without brackets
  *
  * Threads: no state; any thread. The decimal point is always ".", whatever the locale of the process. */
 #ifndef WEFT_BASE_OPTION_TEXT_H
@@ -50,8 +50,8 @@ weft_status weft_option_check_value(const weft_option *o, weft_option_kind kind,
  * are left alone. arena may be NULL when no LIST in the table has a default (INTERNAL otherwise). NO_MEMORY; INTERNAL when a
  * default does not parse, which is a fault of the table. */
 weft_status weft_options_defaults(const weft_option *table, void *base, struct weft_arena *arena, weft_error *err);
-/* Every declared field of a struct that a program filled: bounds, counts, enum values, required strings. The first mistake as
- * "NAME: expected ..., got ...". */
+/* Every declared field of a struct that a program filled (a zero without a default is absent): bounds, counts, enum values,
+ * required strings. The first mistake as "NAME: expected ..., got ...". */
 weft_status weft_options_check(const weft_option *table, const void *base, weft_error *err);
 /* The table itself: names present and unique, defaults that parse and pass, help present, known kinds. INTERNAL with the first
  * mistake. For tests. */

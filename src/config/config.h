@@ -2,12 +2,13 @@
  *
  * A file may set (docs/reference.md, generated from the declarations, is the manual):
  *
- *     device_id: 0            card of every model that names none
- *     engine: {...}           weft_engine_option_table      server: {...}  weft_server_option_table      log: {...}
- * weft_log_option_table models:                 each: weft_model_option_table + the executor's own options + a block named after
- * its backend + one key for each
- *       - name: ...           sub-model slot of its executor (a model's name, a model file, or a mapping = a tensor model of its
- * own)
+ *     device_id: 0     card of every model that names none
+ *     engine: {...}    weft_engine_option_table
+ *     server: {...}    weft_server_option_table
+ *     log: {...}       weft_log_option_table
+ *     models:          a list; each: weft_model_option_table, the executor's own options, a block named after its backend,
+ *       - name: ...    and one key for each sub-model slot of its executor: a model's name, a model file, or a mapping
+ *                      (a tensor model of its own)
  *
  * Everything lives in one arena that goes with weft_config_destroy. Threads: reading needs one thread; the result is immutable.
  */
@@ -38,6 +39,7 @@ typedef struct weft_config_model {
     const weft_backend *backend;   /* NULL: no file, or the backend is not in this build (config.backend names it) */
     const weft_config_slot *slots; /* in the order of config.submodels */
     size_t n_slots;
+    bool is_inline;                /* written inside of the model that uses it */
     weft_place place, type_place;  /* of its name; of its type, or its name */
     const weft_place *path_places; /* one for each path */
 } weft_config_model;

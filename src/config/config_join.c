@@ -1,0 +1,190 @@
+/* From drafts to the finished list: targets of sub-models, names, load order. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "config/config_models.h"
+
+void weft_read_models(weft_drafts *d, weft_yaml_node *node)
+{
+    weft_reader *r = d->r;
+    char words[80];
+    weft_at *list = weft_read_alloc(r, 1, sizeof(*list));
+    if (!list || weft_node_is_null(node))
+        return;
+    list->name = "models";
+    if (node->kind != WEFT_NODE_LIST) {
+        weft_read_mistake(r, node->place, list, NULL, "expected a list of models (each \"- name: ...\"), got %s",
+                          weft_node_words(node, words));
+        return;
+    }
+    size_t i = 0;
+    for (weft_yaml_cell *c = node->first; c && weft_read_visit(r, c->value, list); c = c->next, i++) {
+        weft_at *at = weft_read_alloc(r, 1, sizeof(*at));
+        if (!at)
+            return;
+        *at = (weft_at){.up = list, .index = i};
+        if (c->value->kind != WEFT_NODE_MAP) {
+            weft_read_mistake(r, c->value->place, at, NULL, "expected a model (a block that starts with \"name:\"), got %s",
+                              weft_node_words(c->value, words));
+            continue;
+        }
+        weft_draft *m = weft_draft_new(d, at, NULL, c->value->place);
+        if (!m)
+            return;
+        weft_draft_read(d, m, c->value);
+    }
+}
+
+/* ---- names and targets ------------------------------------------------------------------------------------------------ */
+static weft_draft *find_draft(weft_drafts *d, const char *name)
+{
+    for (weft_draft *m = d->first; m; m = m->next)
+        if (m->m.config.name && !strcmp(m->m.config.name, name))
+            return m;
+    return NULL;
+}
+
+static void check_names(weft_drafts *d)
+{
+    for (weft_draft *m = d->first; m; m = m->next) {
+        const char *name = m->m.config.name;
+        weft_draft *first = name ? find_draft(d, name) : NULL;
+        if (first && first != m)
+            weft_read_mistake(d->r, m->m.place, m->at, NULL, "the name \"%.64s\" is taken by the model in line %d", name,
+                              first->m.place.line);
+        if (m->parent && name && m->parent->m.config.name && weft_name_valid(m->parent->m.config.name) && !weft_name_valid(name))
+            weft_read_mistake(d->r, m->m.place, m->at, NULL,
+                              "the sub-model would be called \"%.80s\", longer than 64: shorten the model's name", name);
+    }
+}
+
+static const char *nearest_model(weft_drafts *d, const char *name)
+{
+    const char **names = weft_read_alloc(d->r, d->n, sizeof(*names));
+    size_t n = 0;
+    for (weft_draft *m = d->first; names && m; m = m->next)
+        if (!m->parent)
+            names[n++] = m->m.config.name;
+    return names ? weft_nearest_name(name, names, n) : NULL;
+}
+
+/* The name of a model of this file, else a model file. */
+static void find_target(weft_drafts *d, weft_draft *m, weft_draft_slot *slot)
+{
+    const char *text = slot->node->text, *backend;
+    const weft_backend *b;
+    char words[80];
+    slot->target = find_draft(d, text);
+    if (slot->target)
+        return;
+    if (weft_backend_of_path(d->backends, text, &b, &backend)) {
+        slot->target = weft_draft_from_path(d, m, slot, text);
+        return;
+    }
+    weft_read_mistake(d->r, slot->place, slot->at, nearest_model(d, text),
+                      "expected the name of a model of this file or a model file, got %s", weft_node_words(slot->node, words));
+}
+
+static void find_targets(weft_drafts *d)
+{
+    for (weft_draft *m = d->first; m; m = m->next) { /* grows at its end: models made from a path have no slots */
+        for (size_t i = 0; i < m->n_slots && !d->r->stopped; i++) {
+            weft_draft_slot *slot = &m->slots[i];
+            if (slot->node)
+                find_target(d, m, slot);
+            if (slot->target && slot->target != m && slot->target->m.executor && slot->target->m.executor->run &&
+                !slot->target->m.config.paths.n)
+                weft_read_mistake(d->r, slot->place, slot->at, NULL,
+                                  "the model \"%.64s\" has no file of its own: a sub-model must be one that runs a file",
+                                  slot->target->m.config.name);
+        }
+    }
+}
+
+/* ---- order ------------------------------------------------------------------------------------------------------------ */
+typedef struct chain {
+    const struct chain *up;
+    const weft_draft *m;
+} chain;
+
+static void report_cycle(weft_drafts *d, const weft_draft_slot *slot, const chain *up, const weft_draft *again)
+{
+    char text[400] = "";
+    size_t len = 0;
+    const chain *path[16];
+    size_t n = 0;
+    for (; up && n < 16; up = up->up) {
+        path[n++] = up;
+        if (up->m == again)
+            break;
+    }
+    while (n-- && len + 80 < sizeof(text))
+        len += (size_t)snprintf(text + len, sizeof(text) - len, "%.64s -> ", path[n]->m->m.config.name);
+    weft_read_mistake(d->r, slot->place, slot->at, NULL, "a model cannot use itself: %s%.64s", text, again->m.config.name);
+}
+
+/* Recursion: at most as deep as there are models in a row that use each other. */
+static void place_model(weft_drafts *d, weft_draft *m, const chain *up, weft_draft **order, size_t *n)
+{
+    const chain here = {.up = up, .m = m};
+    m->mark = 1;
+    for (size_t i = 0; i < m->n_slots; i++) {
+        weft_draft *target = m->slots[i].target;
+        if (!target || target->mark == 2)
+            continue;
+        if (target->mark == 1)
+            report_cycle(d, &m->slots[i], &here, target);
+        else
+            place_model(d, target, &here, order, n);
+    }
+    m->mark = 2;
+    m->position = *n;
+    order[(*n)++] = m;
+}
+
+static bool move_slots(weft_drafts *d, const weft_draft *m, weft_config_model *to)
+{
+    weft_submodel_config *names = weft_read_alloc(d->r, m->n_slots, sizeof(*names));
+    weft_config_slot *slots = names ? weft_read_alloc(d->r, m->n_slots, sizeof(*slots)) : NULL;
+    size_t n = 0;
+    if (!slots)
+        return false;
+    for (size_t i = 0; i < m->n_slots; i++) {
+        const weft_draft_slot *s = &m->slots[i];
+        if (!s->target)
+            continue;
+        names[n] = (weft_submodel_config){.slot = m->m.executor->submodels[s->index].slot, .model = s->target->m.config.name};
+        slots[n++] = (weft_config_slot){.index = s->index, .model = s->target->position, .place = s->place};
+    }
+    to->config.submodels = (weft_list){.n = n, .items = names};
+    to->slots = slots;
+    to->n_slots = n;
+    return true;
+}
+
+void weft_join_models(weft_drafts *d)
+{
+    if (d->r->stopped)
+        return;
+    find_targets(d);
+    check_names(d);
+    if (d->r->stopped || !d->n)
+        return;
+    weft_draft **order = weft_read_alloc(d->r, d->n, sizeof(*order));
+    weft_config_model *models = order ? weft_read_alloc(d->r, d->n, sizeof(*models)) : NULL;
+    size_t n = 0;
+    if (!models)
+        return;
+    for (weft_draft *m = d->first; m; m = m->next)
+        if (!m->mark)
+            place_model(d, m, NULL, order, &n);
+    for (size_t i = 0; i < n; i++) {
+        models[i] = order[i]->m;
+        if (!move_slots(d, order[i], &models[i]))
+            return;
+    }
+    d->config->models = models;
+    d->config->n_models = n;
+}
