@@ -88,13 +88,10 @@ void weft_exchange_fail(weft_exchange *x, const weft_error *err)
     weft_json_object_begin(&j);
     weft_json_key(&j, "error");
     weft_json_object_begin(&j);
-    weft_json_key(&j, "code");
-    weft_json_string(&j, weft_status_name(err->status));
-    weft_json_key(&j, "message");
-    weft_json_string(&j, err->text);
+    weft_json_key_string(&j, "code", weft_status_name(err->status));
+    weft_json_key_string(&j, "message", err->text);
     if (err->retry_after_ms > 0) {
-        weft_json_key(&j, "retry_after_ms");
-        weft_json_int(&j, err->retry_after_ms);
+        weft_json_key_int(&j, "retry_after_ms", err->retry_after_ms);
         snprintf(x->answer_headers, sizeof(x->answer_headers), "Retry-After: %lld\r\nretry-after-ms: %lld\r\n",
                  (long long)((err->retry_after_ms + 999) / 1000), (long long)err->retry_after_ms);
     }
@@ -117,10 +114,8 @@ void weft_exchange_fail_status(weft_exchange *x, int http_status, const char *co
     weft_json_object_begin(&j);
     weft_json_key(&j, "error");
     weft_json_object_begin(&j);
-    weft_json_key(&j, "code");
-    weft_json_string(&j, code);
-    weft_json_key(&j, "message");
-    weft_json_string(&j, text);
+    weft_json_key_string(&j, "code", code);
+    weft_json_key_string(&j, "message", text);
     weft_json_object_end(&j);
     weft_json_object_end(&j);
     weft_buffer_putc(&x->answer, '\n');

@@ -144,7 +144,7 @@ static void draw_work(uv_work_t *w)
     weft_error err;
     weft_picture_limits limits = weft_picture_limits_default();
     limits.max_pixels = x->loop->server->options.max_pixels;
-    weft_picture p;
+    weft_picture p = {0};
     x->status = 200;
     if (weft_picture_decode(x->picture, x->n_picture, &limits, 3, &p, &err) != WEFT_OK) {
         x->answer.failed = true;

@@ -20,7 +20,9 @@ int weft_server_port(const weft_server *s);
 void weft_server_drain(weft_server *s, uint64_t *n_finished, uint64_t *n_dropped);
 /* Ends a drain that is under way at once (second signal). From any thread. */
 void weft_server_hurry(weft_server *s);
-/* Closes everything. The engine may still call back for requests in flight until weft_engine_destroy returns, so destroy the engine first or drain it: waits for those callbacks. NULL and *s NULL allowed. */
+/* Closes every connection and ends the loops: afterwards the server calls the engine no more. Whatever the engine still runs for it is cancelled. Idempotent. */
+void weft_server_stop(weft_server *s);
+/* Stops, then waits until the engine has given back every body it borrowed: call weft_engine_destroy between stop and destroy when a run may hang. NULL and *s NULL allowed. */
 void weft_server_destroy(weft_server **s);
 
 #endif

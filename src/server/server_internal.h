@@ -45,7 +45,7 @@ struct weft_loop {
     weft_server *server;
     uv_loop_t uv;
     uv_thread_t thread;
-    bool inited, started;
+    bool inited, started, ended;
     uv_tcp_t tcp;
     uv_pipe_t pipe;
     bool has_tcp, has_pipe;

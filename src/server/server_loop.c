@@ -280,13 +280,20 @@ void weft_server_hurry(weft_server *s)
 /* A loop whose thread never ran still has handles to close: run it here. */
 static void end_loop(weft_loop *loop)
 {
-    if (!loop->inited)
+    if (!loop->inited || loop->ended)
         return;
+    loop->ended = true;
     order_loop(loop, WEFT_LOOP_STOP);
     if (loop->started)
         uv_thread_join(&loop->thread);
     else
         uv_run(&loop->uv, UV_RUN_DEFAULT);
+}
+
+void weft_server_stop(weft_server *s)
+{
+    for (size_t i = 0; s->loops && i < s->n_loops; i++)
+        end_loop(&s->loops[i]);
 }
 
 void weft_server_destroy(weft_server **sp)
@@ -295,8 +302,7 @@ void weft_server_destroy(weft_server **sp)
         return;
     weft_server *s = *sp;
     *sp = NULL;
-    for (size_t i = 0; s->loops && i < s->n_loops; i++)
-        end_loop(&s->loops[i]);
+    weft_server_stop(s);
     /* The engine may still hold bodies; each comes back when its run is over. Answers that come now find no connection. */
     while (atomic_load(&s->n_exchanges) > 0) {
         for (size_t i = 0; i < s->n_loops; i++)

@@ -1,0 +1,276 @@
+/* What the server says about itself and its models: health, lists, figures. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/server_internal.h"
+#include "wire/json.h"
+
+static const double SECOND = 1e9;
+
+/* ---- readiness -------------------------------------------------------------------------------------------------------------- */
+
+typedef struct readiness {
+    size_t n_models, n_ready, n_required, n_required_ready;
+} readiness;
+
+static bool serves(weft_model_state s)
+{
+    return s == WEFT_MODEL_READY || s == WEFT_MODEL_DEGRADED;
+}
+
+static void count_ready(void *cookie, const weft_model_info *info)
+{
+    readiness *r = cookie;
+    bool ready = serves(info->state);
+    r->n_models++;
+    r->n_ready += ready;
+    r->n_required += info->required;
+    r->n_required_ready += info->required && ready;
+}
+
+/* Ready: not draining, and every required model serves. */
+static bool is_ready(weft_server *s, readiness *r)
+{
+    memset(r, 0, sizeof(*r));
+    weft_engine_each_model(s->engine, count_ready, r);
+    return !atomic_load(&s->not_ready) && r->n_required == r->n_required_ready;
+}
+
+void weft_live_handle(weft_exchange *x, const weft_http_head *head)
+{
+    (void)head;
+    weft_buffer_puts(&x->answer, "{\"live\":true}\n");
+    weft_exchange_reply(x, 200, "application/json");
+}
+
+void weft_ready_handle(weft_exchange *x, const weft_http_head *head)
+{
+    (void)head;
+    readiness r;
+    bool ready = is_ready(x->loop->server, &r);
+    weft_buffer_printf(&x->answer, "{\"ready\":%s}\n", ready ? "true" : "false");
+    weft_exchange_reply(x, ready ? 200 : 503, "application/json");
+}
+
+/* ---- models ------------------------------------------------------------------------------------------------------------------ */
+
+static const char *const kind_names[] = {"?", "text", "label", "score", "box", "quad", "points", "number", "matte", "picture", "tensor"};
+
+static void put_tensors(weft_json *j, const char *key, const weft_tensor_desc *d, size_t n)
+{
+    weft_json_key(j, key);
+    weft_json_array_begin(j);
+    for (size_t i = 0; i < n; i++) {
+        weft_json_object_begin(j);
+        weft_json_key_string(j, "name", d[i].name);
+        weft_json_key_string(j, "datatype", weft_dtype_name(d[i].dtype));
+        weft_json_key(j, "shape");
+        weft_json_array_begin(j);
+        for (int k = 0; k < d[i].rank; k++)
+            weft_json_int(j, d[i].shape[k]);
+        weft_json_array_end(j);
+        if (d[i].optional)
+            weft_json_key_bool(j, "optional", true);
+        weft_json_object_end(j);
+    }
+    weft_json_array_end(j);
+}
+
+static void put_fields(weft_json *j, const weft_model_info *info)
+{
+    weft_json_key(j, "result");
+    weft_json_array_begin(j);
+    for (size_t i = 0; i < info->n_fields; i++) {
+        const weft_field_decl *f = &info->fields[i];
+        weft_json_object_begin(j);
+        weft_json_key_string(j, "name", f->name);
+        weft_json_key_string(j, "kind", f->kind <= WEFT_FIELD_TENSOR ? kind_names[f->kind] : "?");
+        weft_json_key_bool(j, "per_item", f->per_item);
+        weft_json_key_string(j, "help", f->help);
+        weft_json_object_end(j);
+    }
+    weft_json_array_end(j);
+}
+
+static void put_state(weft_json *j, const weft_model_info *info)
+{
+    weft_json_key_string(j, "name", info->name);
+    weft_json_key_string(j, "version", info->version);
+    weft_json_key_string(j, "type", info->type);
+    weft_json_key_string(j, "state", weft_model_state_name(info->state));
+    if (info->state_cause && info->state_cause[0])
+        weft_json_key_string(j, "cause", info->state_cause);
+    weft_json_key_double(j, "since", (double)info->state_since_unix_ns / SECOND);
+    weft_json_key_bool(j, "required", info->required);
+}
+
+static void put_model(weft_json *j, const weft_model_info *info)
+{
+    weft_json_object_begin(j);
+    put_state(j, info);
+    weft_json_key_string(j, "backend", info->backend);
+    weft_json_key_int(j, "max_batch", info->max_batch);
+    weft_json_key_bool(j, "batched", info->batched);
+    if (info->picture_input)
+        weft_json_key_string(j, "picture_input", info->picture_input);
+    put_fields(j, info);
+    put_tensors(j, "inputs", info->inputs, info->n_inputs);
+    put_tensors(j, "outputs", info->outputs, info->n_outputs);
+    weft_json_key(j, "memory");
+    weft_json_object_begin(j);
+    weft_json_key_uint(j, "weights_bytes", info->weights_bytes);
+    weft_json_key_uint(j, "work_bytes", info->work_bytes);
+    weft_json_key_uint(j, "peak_bytes", info->peak_bytes);
+    weft_json_object_end(j);
+    weft_json_object_end(j);
+}
+
+static void put_visible_model(void *cookie, const weft_model_info *info)
+{
+    if (!info->hidden)
+        put_model(cookie, info);
+}
+
+void weft_models_handle(weft_exchange *x, const weft_http_head *head)
+{
+    (void)head;
+    weft_json j;
+    weft_json_init(&j, &x->answer);
+    weft_json_object_begin(&j);
+    weft_json_key(&j, "models");
+    weft_json_array_begin(&j);
+    weft_engine_each_model(x->loop->server->engine, put_visible_model, &j);
+    weft_json_array_end(&j);
+    weft_json_object_end(&j);
+    weft_buffer_putc(&x->answer, '\n');
+    weft_exchange_reply(x, 200, "application/json");
+}
+
+/* ---- one model with its figures ------------------------------------------------------------------------------------------------ */
+
+static void put_stats(weft_json *j, const weft_model_stats *s)
+{
+    double done = s->succeeded ? (double)s->succeeded : 1;
+    weft_json_key_uint(j, "accepted", s->accepted);
+    weft_json_key_uint(j, "succeeded", s->succeeded);
+    weft_json_key_uint(j, "failed_client", s->failed_client);
+    weft_json_key_uint(j, "failed_server", s->failed_server);
+    weft_json_key_uint(j, "expired", s->expired);
+    weft_json_key_uint(j, "cancelled", s->cancelled);
+    weft_json_key_uint(j, "refused", s->refused);
+    weft_json_key_uint(j, "runs", s->runs);
+    weft_json_key_uint(j, "rows", s->rows);
+    weft_json_key_uint(j, "lost_runs", s->lost_runs);
+    weft_json_key_uint(j, "queued", s->queued);
+    weft_json_key_uint(j, "queued_bytes", s->queued_bytes);
+    weft_json_key_uint(j, "running", s->running);
+    weft_json_key_double(j, "oldest_wait_ms", (double)s->oldest_wait_ns / 1e6);
+    weft_json_key_double(j, "expected_wait_ms", (double)s->expected_wait_ns / 1e6);
+    weft_json_key(j, "mean_ms");
+    weft_json_object_begin(j);
+    weft_json_key_double(j, "queue", (double)s->queue_ns / done / 1e6);
+    weft_json_key_double(j, "preprocess", (double)s->preprocess_ns / done / 1e6);
+    weft_json_key_double(j, "run", (double)s->run_ns / done / 1e6);
+    weft_json_key_double(j, "postprocess", (double)s->postprocess_ns / done / 1e6);
+    weft_json_object_end(j);
+}
+
+void weft_model_handle(weft_exchange *x, const weft_http_head *head)
+{
+    (void)head;
+    weft_engine *e = x->loop->server->engine;
+    const weft_model_info *info = NULL;
+    weft_model_stats stats;
+    weft_error err;
+    if (weft_engine_model_info(e, x->model, &info, &err) != WEFT_OK || weft_engine_model_stats(e, x->model, &stats, &err) != WEFT_OK) {
+        if (info)
+            weft_model_info_unref(info);
+        weft_exchange_fail(x, &err);
+        return;
+    }
+    weft_json j;
+    weft_json_init(&j, &x->answer);
+    weft_json_object_begin(&j);
+    weft_json_key(&j, "model");
+    put_model(&j, info);
+    weft_json_key(&j, "stats");
+    weft_json_object_begin(&j);
+    put_stats(&j, &stats);
+    weft_json_object_end(&j);
+    weft_json_object_end(&j);
+    weft_buffer_putc(&x->answer, '\n');
+    weft_model_info_unref(info);
+    weft_exchange_reply(x, 200, "application/json");
+}
+
+/* ---- the whole process ----------------------------------------------------------------------------------------------------------- */
+
+typedef struct health_walk {
+    weft_json *j;
+    weft_engine *engine;
+} health_walk;
+
+static void put_health(void *cookie, const weft_model_info *info)
+{
+    health_walk *w = cookie;
+    weft_model_stats s;
+    weft_error err;
+    weft_json_object_begin(w->j);
+    put_state(w->j, info);
+    if (weft_engine_model_stats(w->engine, info->name, &s, &err) == WEFT_OK) {
+        weft_json_key_uint(w->j, "queued", s.queued);
+        weft_json_key_uint(w->j, "running", s.running);
+        weft_json_key_double(w->j, "expected_wait_ms", (double)s.expected_wait_ns / 1e6);
+        if (s.last_success_unix_ns)
+            weft_json_key_double(w->j, "last_success", (double)s.last_success_unix_ns / SECOND);
+    }
+    weft_json_object_end(w->j);
+}
+
+void weft_healthz_handle(weft_exchange *x, const weft_http_head *head)
+{
+    (void)head;
+    weft_server *s = x->loop->server;
+    readiness r;
+    weft_json j;
+    bool ready = is_ready(s, &r);
+    weft_json_init(&j, &x->answer);
+    weft_json_object_begin(&j);
+    weft_json_key_string(&j, "status", ready ? (r.n_ready == r.n_models ? "ready" : "degraded") : atomic_load(&s->not_ready) ? "draining" : "not ready");
+    weft_json_key_string(&j, "version", weft_version());
+    weft_json_key_double(&j, "uptime_s", (double)(weft_unix_ns() - s->started_unix_ns) / SECOND);
+    weft_json_key_int(&j, "connections", atomic_load(&s->n_conns));
+    weft_json_key(&j, "models");
+    weft_json_array_begin(&j);
+    health_walk w = {&j, s->engine};
+    weft_engine_each_model(s->engine, put_health, &w);
+    weft_json_array_end(&j);
+    weft_json_object_end(&j);
+    weft_buffer_putc(&x->answer, '\n');
+    weft_exchange_reply(x, ready ? 200 : 503, "application/json");
+}
+
+void weft_root_handle(weft_exchange *x, const weft_http_head *head)
+{
+    (void)head;
+    static const char *const methods[] = {"?", "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"};
+    weft_json j;
+    weft_json_init(&j, &x->answer);
+    weft_json_object_begin(&j);
+    weft_json_key_string(&j, "server", "weft");
+    weft_json_key_string(&j, "version", weft_version());
+    weft_json_key(&j, "serves");
+    weft_json_object_begin(&j);
+    for (const weft_route *r = weft_routes; r->pattern; r++) {
+        char key[128];
+        const char *brace = strstr(r->pattern, "{}");
+        snprintf(key, sizeof(key), "%s %.*s%s%s", methods[r->method], brace ? (int)(brace - r->pattern) : (int)strlen(r->pattern), r->pattern,
+                 brace ? "{name}" : "", brace ? brace + 2 : "");
+        weft_json_key_string(&j, key, r->help);
+    }
+    weft_json_object_end(&j);
+    weft_json_object_end(&j);
+    weft_buffer_putc(&x->answer, '\n');
+    weft_exchange_reply(x, 200, "application/json");
+}
