@@ -50,6 +50,7 @@ endforeach()
 weft_part(executor executor)
 weft_part(config config LIBS PkgConfig::YAML m)
 weft_part(api api)
+include(cmake/revision.cmake)
 
 # libweft: everything a program needs to embed the engine. The same objects static (tests, program) and shared (installed).
 get_property(_parts GLOBAL PROPERTY WEFT_PARTS)
