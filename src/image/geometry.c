@@ -36,9 +36,10 @@ static void fit_outside(weft_fit *f, double fraction)
         scale_to(f, at_least_one(fmax(floor(f->src_width * ry + 1e-9), f->input_width)), at_least_one(h));
 }
 
-static int32_t half(int32_t d)
+/* Margins: half the difference, letterbox rounded down, a cut rounded to even as torchvision's CenterCrop. */
+static int32_t margin(int32_t difference)
 {
-    return d >= 0 ? d / 2 : -((-d + 1) / 2);
+    return difference >= 0 ? difference / 2 : (int32_t)rint(difference / 2.0);
 }
 
 void weft_fit_plan(weft_fit *fit, weft_resize_mode mode, int32_t src_width, int32_t src_height, int32_t input_width,
@@ -53,8 +54,8 @@ void weft_fit_plan(weft_fit *fit, weft_resize_mode mode, int32_t src_width, int3
     else
         scale_to(fit, input_width, input_height);
     if (centred) {
-        fit->x = half(input_width - fit->scaled_width);
-        fit->y = half(input_height - fit->scaled_height);
+        fit->x = margin(input_width - fit->scaled_width);
+        fit->y = margin(input_height - fit->scaled_height);
     }
     fit->offset_x = (float)fit->x;
     fit->offset_y = (float)fit->y;
