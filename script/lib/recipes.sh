@@ -41,7 +41,7 @@ converter() {
 python_for_conversion() {
   python_with numpy onnx && return 0
   note "  Python's onnx package is not on this machine: taking it from PyPI" >&2
-  pip_client install --quiet --target "$WEFT_CACHE/python" numpy onnx >&2
+  pip_client install --quiet --no-warn-conflicts --target "$WEFT_CACHE/python" numpy onnx >&2
   python_with numpy onnx && return 0
   warn "  converting a model needs Python's numpy and onnx: apt-get install python3-numpy python3-onnx"
   return 1

