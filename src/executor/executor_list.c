@@ -1,7 +1,12 @@
 #include "executor/executor_list.h"
 
-extern const weft_executor weft_executor_classify, weft_executor_face, weft_executor_detect, weft_executor_ocr;
+#define EXECUTOR(name) extern const weft_executor weft_executor_##name;
+#include "executor/executor_list.def"
+#undef EXECUTOR
 
 const weft_executor *const weft_builtin_executors[] = {
-    &weft_executor_ocr, &weft_executor_face, &weft_executor_detect, &weft_executor_classify, NULL,
+#define EXECUTOR(name) &weft_executor_##name,
+#include "executor/executor_list.def"
+#undef EXECUTOR
+    NULL,
 };
