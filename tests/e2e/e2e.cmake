@@ -1,0 +1,15 @@
+# The real program, spawned on free ports (standard-library Python drives it).
+find_package(Python3 COMPONENTS Interpreter REQUIRED)
+if(WEFT_SANITIZE)
+  set(_slow 6)
+else()
+  set(_slow 1)
+endif()
+function(weft_e2e name script)
+  add_test(NAME e2e.${name} COMMAND Python3::Interpreter ${CMAKE_SOURCE_DIR}/tests/e2e/${script} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(e2e.${name} PROPERTIES TIMEOUT 400 LABELS e2e SKIP_RETURN_CODE 77
+    ENVIRONMENT "WEFT_PROGRAM=$<TARGET_FILE:weft_program>;WEFT_SLOW=${_slow};PYTHONDONTWRITEBYTECODE=1")
+endfunction()
+if(TARGET weft_program)
+  weft_e2e(http http_test.py)
+endif()
