@@ -46,11 +46,15 @@ weft_status weft_cli_read_file(const char *path, size_t max_bytes, unsigned char
 weft_status weft_cli_write_file(const char *path, const void *data, size_t n_bytes, weft_error *err);
 const char *weft_cli_base_name(const char *path);
 
-/* The configuration to use: `path`, else ./weft.yaml, else one made from the model files of ./models. Prints all mistakes on stderr; *exit_code says how to end on failure. */
+/* The configuration to use: `path`, else ./weft.yaml, else one made from the model files of ./models. Prints all mistakes on
+ * stderr; *exit_code says how to end on failure. */
 weft_config *weft_cli_config(const char *command, const char *path, int *exit_code);
-/* A configuration of one model: a file and the name of an executor ("tensor" when NULL). The model is called as the file without its extension. */
+/* A configuration of one model: a file and the name of an executor ("tensor" when NULL). The model is called as the file without
+ * its extension. */
 weft_config *weft_cli_config_of_file(const char *command, const char *model_path, const char *type, int *exit_code);
-/* Creates the engine and loads what `only` needs (NULL = every model), with progress on a terminal. NULL after a printed message. */
-weft_engine *weft_cli_engine(const char *command, const weft_config *c, const char *only, weft_engine_options *options, int *exit_code);
+/* Creates the engine and loads what `only` needs (NULL = every model), with progress on a terminal. NULL after a printed message.
+ */
+weft_engine *weft_cli_engine(const char *command, const weft_config *c, const char *only, weft_engine_options *options,
+                             int *exit_code);
 
 #endif

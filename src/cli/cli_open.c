@@ -13,7 +13,8 @@
 
 #define MAX_FOLDER_MODELS 256
 
-static weft_config *finish_config(const char *command, weft_status st, weft_config *c, weft_diagnostics *diags, const weft_error *err, int *exit_code)
+static weft_config *finish_config(const char *command, weft_status st, weft_config *c, weft_diagnostics *diags,
+                                  const weft_error *err, int *exit_code)
 {
     weft_buffer out;
     weft_buffer_init(&out, 0);
@@ -35,8 +36,8 @@ static weft_config *config_from_text(const char *command, const weft_buffer *tex
     weft_config *c = NULL;
     weft_diagnostics *diags = weft_diagnostics_create();
     weft_status st = text->failed ? weft_fail(&err, WEFT_E_NO_MEMORY, "Out of memory.")
-                                  : weft_config_load_text((const char *)text->data, text->n_bytes, file, weft_builtin_executors, weft_builtin_backends, &c,
-                                                          diags, &err);
+                                  : weft_config_load_text((const char *)text->data, text->n_bytes, file, weft_builtin_executors,
+                                                          weft_builtin_backends, &c, diags, &err);
     return finish_config(command, st, c, diags, &err, exit_code);
 }
 
@@ -49,7 +50,8 @@ static void model_name(const char *path, char out[65])
     n = n > 64 ? 64 : n;
     for (size_t i = 0; i < n; i++) {
         char c = base[i];
-        bool ok = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || (c == '.' && i > 0);
+        bool ok = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+                  (c == '.' && i > 0);
         out[i] = ok ? c : '_';
     }
     out[n] = 0;
@@ -117,7 +119,8 @@ static weft_config *config_of_folder(const char *command, const char *folder, in
     weft_config *c = NULL;
     if (used == 0) {
         fprintf(stderr,
-                "weft %s: there is no weft.yaml here and no model file in ./models; give a configuration with --config FILE (examples/demo.yaml is one).\n",
+                "weft %s: there is no weft.yaml here and no model file in ./models; give a configuration with --config FILE "
+                "(examples/demo.yaml is one).\n",
                 command);
         *exit_code = WEFT_EXIT_CONFIG;
     } else {
@@ -171,7 +174,8 @@ static void show_progress(bool terminal, size_t i, size_t n, const char *name, i
         return;
     enum { WIDTH = 24 };
     int done = (int)(n ? i * WIDTH / n : WIDTH);
-    fprintf(stderr, "\r\033[K[%.*s%.*s] %zu/%zu %s", done, "########################", WIDTH - done, "........................", i, n, name);
+    fprintf(stderr, "\r\033[K[%.*s%.*s] %zu/%zu %s", done, "########################", WIDTH - done, "........................",
+            i, n, name);
     if (i == n)
         fprintf(stderr, "\r\033[K");
     (void)ns;
@@ -200,7 +204,8 @@ static weft_status load_models(const weft_config *c, const bool *wanted, size_t 
     return st;
 }
 
-weft_engine *weft_cli_engine(const char *command, const weft_config *c, const char *only, weft_engine_options *options, int *exit_code)
+weft_engine *weft_cli_engine(const char *command, const weft_config *c, const char *only, weft_engine_options *options,
+                             int *exit_code)
 {
     weft_error err;
     weft_engine *e = NULL;
@@ -214,8 +219,8 @@ weft_engine *weft_cli_engine(const char *command, const weft_config *c, const ch
         for (size_t i = 0; i < n; i++)
             names[i] = c->models[i].config.name;
         const char *near = weft_nearest_name(only, names, n);
-        st = weft_fail(&err, WEFT_E_NOT_FOUND, "There is no model \"%s\" in the configuration%s%s%s.", only, near ? "; did you mean \"" : "", near ? near : "",
-                       near ? "\"?" : "");
+        st = weft_fail(&err, WEFT_E_NOT_FOUND, "There is no model \"%s\" in the configuration%s%s%s.", only,
+                       near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
     }
     for (size_t i = 0; st == WEFT_OK && i < c->n_models; i++)
         if (!only || &c->models[i] == m)

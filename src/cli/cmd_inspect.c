@@ -6,8 +6,8 @@
 
 #include "backend/backend_list.h"
 #include "base/buffer.h"
-#include "base/thread.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "cli/cli.h"
 #include "cli/table.h"
 #include "wire/json.h"
@@ -31,7 +31,8 @@ static void print_dims(const weft_tensor_desc *d, char *out, size_t n_out)
         if (d->shape[i] >= 0)
             o += (size_t)snprintf(out + o, n_out - o, "%s%lld", comma, (long long)d->shape[i]);
         else
-            o += (size_t)snprintf(out + o, n_out - o, "%s%s", comma, d->dim_names[i] && d->dim_names[i][0] ? d->dim_names[i] : "?");
+            o += (size_t)snprintf(out + o, n_out - o, "%s%s", comma,
+                                  d->dim_names[i] && d->dim_names[i][0] ? d->dim_names[i] : "?");
     }
     if (o < n_out)
         snprintf(out + o, n_out - o, "]");
@@ -122,7 +123,8 @@ static weft_status inspect(const char *path, bool json, weft_error *err)
     if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
         return weft_fail(err, WEFT_E_NOT_FOUND, "There is no file %s.", path);
     if (!b)
-        return weft_fail(err, WEFT_E_UNSUPPORTED, "No backend of this build knows the file extension of %s; .onnx files can be inspected.", path);
+        return weft_fail(err, WEFT_E_UNSUPPORTED,
+                         "No backend of this build knows the file extension of %s; .onnx files can be inspected.", path);
     weft_backend_env env = {.log = quiet_log, .cores = weft_cores()};
     weft_model_source src = {.name = weft_cli_base_name(path), .paths = &path, .n_paths = 1, .threads = 1, .max_batch = 1};
     weft_model_desc desc;

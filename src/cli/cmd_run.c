@@ -48,8 +48,8 @@ static bool is_folder(const char *path)
     return (n && path[n - 1] == '/') || (stat(path, &st) == 0 && S_ISDIR(st.st_mode));
 }
 
-static weft_status draw(const run_options *o, const char *picture_path, const unsigned char *bytes, size_t n_bytes, const weft_result *r, bool many,
-                        weft_error *err)
+static weft_status draw(const run_options *o, const char *picture_path, const unsigned char *bytes, size_t n_bytes,
+                        const weft_result *r, bool many, weft_error *err)
 {
     char path[1200];
     const char *base = weft_cli_base_name(picture_path), *dot = strrchr(base, '.');
@@ -70,7 +70,8 @@ static weft_status draw(const run_options *o, const char *picture_path, const un
     if (st == WEFT_OK)
         st = weft_draw_result(&p, r, NULL, err);
     if (st == WEFT_OK)
-        st = jpeg ? weft_picture_encode_jpeg(&p, DRAW_QUALITY, WEFT_CHROMA_444, &out, err) : weft_picture_encode_png(&p, -1, &out, err);
+        st = jpeg ? weft_picture_encode_jpeg(&p, DRAW_QUALITY, WEFT_CHROMA_444, &out, err)
+                  : weft_picture_encode_png(&p, -1, &out, err);
     if (st == WEFT_OK)
         st = weft_cli_write_file(path, out.data, out.n_bytes, err);
     if (st == WEFT_OK && !o->json)
@@ -80,7 +81,8 @@ static weft_status draw(const run_options *o, const char *picture_path, const un
     return st;
 }
 
-/* ---- one run ---------------------------------------------------------------------------------------------------------------- */
+/* ---- one run ----------------------------------------------------------------------------------------------------------------
+ */
 
 static weft_status write_outputs(const char *folder, const weft_result *r, weft_error *err)
 {
@@ -124,15 +126,16 @@ static void show(const run_options *o, const char *title, const weft_result *r)
     weft_buffer_fini(&out);
 }
 
-static weft_status infer(const run_options *o, weft_engine *e, const char *model, const weft_input *inputs, size_t n, const char *id, weft_result **r,
-                         weft_error *err)
+static weft_status infer(const run_options *o, weft_engine *e, const char *model, const weft_input *inputs, size_t n,
+                         const char *id, weft_result **r, weft_error *err)
 {
     weft_call call = {.model = model, .id = id, .inputs = inputs, .n_inputs = n, .timeout_ms = o->timeout_ms};
     weft_status st = weft_infer(e, &call, r, err);
     return st;
 }
 
-static weft_status run_picture(const run_options *o, weft_engine *e, const char *model, const char *path, bool many, weft_error *err)
+static weft_status run_picture(const run_options *o, weft_engine *e, const char *model, const char *path, bool many,
+                               weft_error *err)
 {
     unsigned char *bytes;
     size_t n_bytes;
@@ -237,7 +240,8 @@ static int parse(int argc, char **argv, run_options *o, char **pictures, size_t 
     return WEFT_EXIT_OK;
 }
 
-static int run_all(const run_options *o, const char *model, const char *only, const weft_config *c, char **pictures, size_t n_pictures)
+static int run_all(const run_options *o, const char *model, const char *only, const weft_config *c, char **pictures,
+                   size_t n_pictures)
 {
     int exit_code = WEFT_EXIT_OK;
     weft_error err;
@@ -275,7 +279,8 @@ int weft_cmd_run(int argc, char **argv)
     if (exit_code == WEFT_EXIT_OK) {
         struct stat st;
         bool is_file = !o.config && stat(model, &st) == 0 && S_ISREG(st.st_mode);
-        weft_config *c = is_file ? weft_cli_config_of_file("run", model, o.type, &exit_code) : weft_cli_config("run", o.config, &exit_code);
+        weft_config *c =
+            is_file ? weft_cli_config_of_file("run", model, o.type, &exit_code) : weft_cli_config("run", o.config, &exit_code);
         if (c) {
             const char *name = is_file ? c->models[c->n_models - 1].config.name : model;
             exit_code = run_all(&o, name, name, c, pictures, n_pictures);

@@ -18,9 +18,9 @@ typedef struct serve_options {
     bool json;
 } serve_options;
 
-static const struct option long_options[] = {{"config", required_argument, NULL, 'c'},  {"host", required_argument, NULL, 'H'},
-                                             {"port", required_argument, NULL, 'p'},    {"log-dir", required_argument, NULL, 'l'},
-                                             {"json", no_argument, NULL, 'j'},          {NULL, 0, NULL, 0}};
+static const struct option long_options[] = {{"config", required_argument, NULL, 'c'}, {"host", required_argument, NULL, 'H'},
+                                             {"port", required_argument, NULL, 'p'},   {"log-dir", required_argument, NULL, 'l'},
+                                             {"json", no_argument, NULL, 'j'},         {NULL, 0, NULL, 0}};
 
 static int parse(int argc, char **argv, serve_options *o)
 {
@@ -88,11 +88,12 @@ static void fatal(void *cookie, const char *why)
     kill(getpid(), SIGTERM);
 }
 
-static void print_started(const serve_options *o, const weft_server_options *so, const weft_server *s, const weft_config *c, double seconds)
+static void print_started(const serve_options *o, const weft_server_options *so, const weft_server *s, const weft_config *c,
+                          double seconds)
 {
     if (o->json) {
-        printf("{\"event\":\"serving\",\"host\":\"%s\",\"port\":%d,\"models\":%zu,\"start_seconds\":%.3f,\"pid\":%ld}\n", so->host, weft_server_port(s),
-               c->n_models, seconds, (long)getpid());
+        printf("{\"event\":\"serving\",\"host\":\"%s\",\"port\":%d,\"models\":%zu,\"start_seconds\":%.3f,\"pid\":%ld}\n",
+               so->host, weft_server_port(s), c->n_models, seconds, (long)getpid());
     } else {
         printf("weft %s serving on http://%s:%d after %.2f s\n", weft_version(), so->host, weft_server_port(s), seconds);
         for (size_t i = 0; i < c->n_models; i++)
@@ -113,7 +114,8 @@ static int drain(weft_server *s)
         pthread_cancel(h.thread);
         pthread_join(h.thread, NULL);
     }
-    fprintf(stderr, "weft serve: %llu answered while draining, %llu dropped\n", (unsigned long long)finished, (unsigned long long)dropped);
+    fprintf(stderr, "weft serve: %llu answered while draining, %llu dropped\n", (unsigned long long)finished,
+            (unsigned long long)dropped);
     return dropped == 0 ? WEFT_EXIT_OK : WEFT_EXIT_FAILED;
 }
 

@@ -38,10 +38,9 @@ static const char help_serve[] =
     "then:\n"
     "  curl --data-binary @photo.jpg http://127.0.0.1:8000/v1/models/face/predict\n";
 
-static const char help_inspect[] =
-    "usage: weft inspect FILE... [--json]\n"
-    "\n"
-    "Prints what a model file holds: inputs, outputs, types, shapes, opset, producer and size.\n";
+static const char help_inspect[] = "usage: weft inspect FILE... [--json]\n"
+                                   "\n"
+                                   "Prints what a model file holds: inputs, outputs, types, shapes, opset, producer and size.\n";
 
 static const char help_config[] =
     "usage: weft config check FILE [--json]    dry run: read the file, open every model, compare with the options\n"
@@ -78,10 +77,12 @@ const weft_command *weft_command_find(const char *name)
 
 static void print_help(FILE *f)
 {
-    fprintf(f, "weft %s: many models, one process, one file to describe them\n\nusage: weft COMMAND [options]\n\n", weft_version());
+    fprintf(f, "weft %s: many models, one process, one file to describe them\n\nusage: weft COMMAND [options]\n\n",
+            weft_version());
     for (const weft_command *c = weft_commands; c->name; c++)
         fprintf(f, "  %-9s %s\n", c->name, c->summary);
-    fprintf(f, "\n`weft COMMAND --help` tells more about one.\nExit codes: 0 done, 1 the work failed, 2 wrong command line, 3 wrong configuration.\n");
+    fprintf(f, "\n`weft COMMAND --help` tells more about one.\nExit codes: 0 done, 1 the work failed, 2 wrong command line, 3 "
+               "wrong configuration.\n");
 }
 
 int main(int argc, char **argv)

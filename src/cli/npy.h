@@ -1,4 +1,5 @@
-/* NumPy .npy files (format version 1.0 and 2.0, C order, little endian) as tensors, so that any model can be tried from the shell. */
+/* NumPy .npy files (format version 1.0 and 2.0, C order, little endian) as tensors, so that any model can be tried from the
+ * shell. */
 #ifndef WEFT_CLI_NPY_H
 #define WEFT_CLI_NPY_H
 

@@ -174,8 +174,9 @@ void weft_show_result(weft_buffer *out, const char *title, const weft_result *r)
         has_items |= r->columns[c].per_item;
     if (has_items)
         weft_buffer_printf(out, "  %zu found", r->n_items);
-    weft_buffer_printf(out, "  %.1f ms (queue %.1f, preprocess %.1f, run %.1f, postprocess %.1f)\n", (double)t->total_ns / 1e6, (double)t->queue_ns / 1e6,
-                       (double)t->preprocess_ns / 1e6, (double)t->run_ns / 1e6, (double)t->postprocess_ns / 1e6);
+    weft_buffer_printf(out, "  %.1f ms (queue %.1f, preprocess %.1f, run %.1f, postprocess %.1f)\n", (double)t->total_ns / 1e6,
+                       (double)t->queue_ns / 1e6, (double)t->preprocess_ns / 1e6, (double)t->run_ns / 1e6,
+                       (double)t->postprocess_ns / 1e6);
     show_items(out, r);
     show_wholes(out, r);
 }

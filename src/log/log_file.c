@@ -13,7 +13,8 @@
 
 #define MAX_OLD_FILES 4096
 
-void weft_log_file_init(weft_log_file *f, const char *directory, const char *name, uint64_t rotate_bytes, int64_t rotate_age_ns, int64_t keep_files)
+void weft_log_file_init(weft_log_file *f, const char *directory, const char *name, uint64_t rotate_bytes, int64_t rotate_age_ns,
+                        int64_t keep_files)
 {
     memset(f, 0, sizeof(*f));
     f->fd = -1;
@@ -100,7 +101,8 @@ static bool due(const weft_log_file *f)
 {
     if (f->fd < 0)
         return !f->failed || weft_now_ns() - f->opened_ns > 10 * WEFT_S;
-    return (f->n_bytes > 0 && f->n_bytes >= f->rotate_bytes) || (f->rotate_age_ns > 0 && weft_now_ns() - f->opened_ns >= f->rotate_age_ns);
+    return (f->n_bytes > 0 && f->n_bytes >= f->rotate_bytes) ||
+           (f->rotate_age_ns > 0 && weft_now_ns() - f->opened_ns >= f->rotate_age_ns);
 }
 
 weft_status weft_log_file_write(weft_log_file *f, const char *lines, size_t n_bytes, weft_error *err)

@@ -27,7 +27,8 @@ static void add(weft_log_line *l, const char *fmt, ...)
     l->n += n < 0 ? 0 : (size_t)n < left ? (size_t)n : left - 1;
 }
 
-/* Control characters, quotes and backslashes escaped as in JSON; malformed UTF-8 becomes U+FFFD. A text value without blanks, quotes or equals signs stays bare. */
+/* Control characters, quotes and backslashes escaped as in JSON; malformed UTF-8 becomes U+FFFD. A text value without blanks,
+ * quotes or equals signs stays bare. */
 static void add_quoted(weft_log_line *l, const char *s)
 {
     size_t left = strlen(s);
@@ -72,7 +73,8 @@ static bool begin_pair(weft_log_line *l, const char *key)
     return true;
 }
 
-void weft_log_line_begin(weft_log_line *l, char *buf, size_t capacity, int format, weft_log_level level, const char *event, const char *model)
+void weft_log_line_begin(weft_log_line *l, char *buf, size_t capacity, int format, weft_log_level level, const char *event,
+                         const char *model)
 {
     static const char *const names[] = {"?", "ERROR", "WARN", "INFO", "DEBUG"};
     int64_t now = weft_unix_ns();

@@ -1,4 +1,5 @@
-/* One log line, as text (time LEVEL event key=value ...) or as a JSON object. Nothing is allocated; a value that does not fit is cut, the line stays well-formed. */
+/* One log line, as text (time LEVEL event key=value ...) or as a JSON object. Nothing is allocated; a value that does not fit is
+ * cut, the line stays well-formed. */
 #ifndef WEFT_LOG_LOG_LINE_H
 #define WEFT_LOG_LOG_LINE_H
 
@@ -15,7 +16,8 @@ typedef struct weft_log_line {
 } weft_log_line;
 
 /* capacity at least 256. format: weft_log_format. model "" = none. */
-void weft_log_line_begin(weft_log_line *l, char *buf, size_t capacity, int format, weft_log_level level, const char *event, const char *model);
+void weft_log_line_begin(weft_log_line *l, char *buf, size_t capacity, int format, weft_log_level level, const char *event,
+                         const char *model);
 void weft_log_line_text(weft_log_line *l, const char *key, const char *value);
 void weft_log_line_int(weft_log_line *l, const char *key, int64_t value);
 void weft_log_line_ms(weft_log_line *l, const char *key, int64_t ns);

@@ -67,7 +67,8 @@ static weft_log_file *model_file(weft_log_sink *s, const char *model)
     if (s->n_models == MAX_FILES)
         return NULL;
     weft_log_file *f = &s->models[s->n_models++];
-    weft_log_file_init(f, s->directory, model, s->options.rotate_bytes, weft_ms_to_ns(s->options.rotate_age_ms), s->options.keep_files);
+    weft_log_file_init(f, s->directory, model, s->options.rotate_bytes, weft_ms_to_ns(s->options.rotate_age_ms),
+                       s->options.keep_files);
     return f;
 }
 
@@ -142,7 +143,8 @@ static void run(void *arg)
     weft_lock_drop(&s->lock);
 }
 
-/* ---- the callers ------------------------------------------------------------------------------------------------------------- */
+/* ---- the callers -------------------------------------------------------------------------------------------------------------
+ */
 
 static void put(weft_log_sink *s, bool to_model, const char *model, const char *text, size_t n)
 {
@@ -258,7 +260,8 @@ weft_status weft_log_sink_create(const weft_log_options *options, weft_log_sink 
         st = weft_fail(err, WEFT_E_NO_MEMORY, "No memory for the logs.");
     if (st == WEFT_OK && s->directory)
         st = make_directory(s->directory, err);
-    weft_log_file_init(&s->process, s->directory, "weft", options->rotate_bytes, weft_ms_to_ns(options->rotate_age_ms), options->keep_files);
+    weft_log_file_init(&s->process, s->directory, "weft", options->rotate_bytes, weft_ms_to_ns(options->rotate_age_ms),
+                       options->keep_files);
     if (st == WEFT_OK)
         st = weft_thread_start(&s->thread, "weft-log", run, s, err);
     if (st != WEFT_OK)

@@ -1,8 +1,8 @@
 /* Logs of a serving process: one process log, one log a model (name and start time in the file name), rotated by size and age.
  *
- * Asynchronous: a caller formats its line into a ring and goes on; one thread writes. When the ring is full the line is dropped and counted, and the count is written as soon as there
- * is room, so that a slow disk never slows an answer and nothing is lost silently.
- * Threads: every function but create and destroy from any thread. */
+ * Asynchronous: a caller formats its line into a ring and goes on; one thread writes. When the ring is full the line is dropped
+ * and counted, and the count is written as soon as there is room, so that a slow disk never slows an answer and nothing is lost
+ * silently. Threads: every function but create and destroy from any thread. */
 #ifndef WEFT_LOG_LOG_SINK_H
 #define WEFT_LOG_LOG_SINK_H
 
@@ -11,7 +11,8 @@
 
 typedef struct weft_log_sink weft_log_sink;
 
-/* options: copied; its directory is created when missing. Without a directory the process log goes to stderr and there are no model logs. IO when the folder cannot be made or written. */
+/* options: copied; its directory is created when missing. Without a directory the process log goes to stderr and there are no
+ * model logs. IO when the folder cannot be made or written. */
 weft_status weft_log_sink_create(const weft_log_options *options, weft_log_sink **out, weft_error *err);
 /* Writes what is left, closes the files. NULL and *s NULL allowed. */
 void weft_log_sink_destroy(weft_log_sink **s);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "server/server_internal.h"
-#include "wire/json.h"
+#include "wire/result_json.h"
 
 weft_exchange *weft_exchange_create(weft_loop *loop, weft_conn *conn)
 {
@@ -69,7 +69,8 @@ void weft_exchange_reply(weft_exchange *x, int status, const char *content_type)
     x->status = status;
     x->answer_type = content_type;
     if (x->answer.failed) {
-        static const char oom[] = "{\"error\":{\"code\":\"NO_MEMORY\",\"message\":\"The server has no memory for this answer; try again.\"}}\n";
+        static const char oom[] =
+            "{\"error\":{\"code\":\"NO_MEMORY\",\"message\":\"The server has no memory for this answer; try again.\"}}\n";
         weft_buffer_fini(&x->answer);
         weft_buffer_init(&x->answer, 0);
         weft_buffer_puts(&x->answer, oom);
@@ -83,20 +84,10 @@ void weft_exchange_reply(weft_exchange *x, int status, const char *content_type)
 void weft_exchange_fail(weft_exchange *x, const weft_error *err)
 {
     weft_buffer_clear(&x->answer);
-    weft_json j;
-    weft_json_init(&j, &x->answer);
-    weft_json_object_begin(&j);
-    weft_json_key(&j, "error");
-    weft_json_object_begin(&j);
-    weft_json_key_string(&j, "code", weft_status_name(err->status));
-    weft_json_key_string(&j, "message", err->text);
-    if (err->retry_after_ms > 0) {
-        weft_json_key_int(&j, "retry_after_ms", err->retry_after_ms);
+    weft_error_json(&x->answer, err);
+    if (err->retry_after_ms > 0)
         snprintf(x->answer_headers, sizeof(x->answer_headers), "Retry-After: %lld\r\nretry-after-ms: %lld\r\n",
                  (long long)((err->retry_after_ms + 999) / 1000), (long long)err->retry_after_ms);
-    }
-    weft_json_object_end(&j);
-    weft_json_object_end(&j);
     weft_buffer_putc(&x->answer, '\n');
     weft_exchange_reply(x, weft_status_http(err->status), "application/json");
 }

@@ -1,8 +1,8 @@
 /* One HTTP/1.1 connection.
  *
  *   state     what moves it on                                          deadline
- *   HEAD      a complete head -> LENGTH/CHUNKED/WAIT                    idle_timeout when nothing has come, else head_timeout (absolute)
- *   LENGTH    the last body byte -> WAIT                                body_timeout + bytes / min_body_rate (absolute)
+ *   HEAD      a complete head -> LENGTH/CHUNKED/WAIT                    idle_timeout when nothing has come, else head_timeout
+ * (absolute) LENGTH    the last body byte -> WAIT                                body_timeout + bytes / min_body_rate (absolute)
  *   CHUNKED   the last chunk -> WAIT                                    likewise, with max_body_bytes
  *   WAIT      the answer -> WRITE; the client goes -> closed, cancel    none: the request has its own
  *   WRITE     written -> HEAD, LINGER or closed                         write_timeout
@@ -124,9 +124,13 @@ static void on_written(uv_write_t *w, int status)
 static size_t write_head(weft_conn *c, weft_exchange *x)
 {
     bool close = c->close_after || atomic_load_explicit(&c->loop->server->refuse_new, memory_order_relaxed);
-    int n = snprintf(x->answer_head, sizeof(x->answer_head), "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s%s%s%s%s\r\n", x->status,
-                     weft_http_reason(x->status), x->answer_type, x->answer.n_bytes, x->answer_headers, x->id[0] ? "X-Request-Id: " : "", x->id,
-                     x->id[0] ? "\r\n" : "", close ? "Connection: close\r\n" : c->head.minor == 0 ? "Connection: keep-alive\r\n" : "");
+    int n = snprintf(x->answer_head, sizeof(x->answer_head),
+                     "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s%s%s%s%s\r\n", x->status,
+                     weft_http_reason(x->status), x->answer_type, x->answer.n_bytes, x->answer_headers,
+                     x->id[0] ? "X-Request-Id: " : "", x->id, x->id[0] ? "\r\n" : "",
+                     close                ? "Connection: close\r\n"
+                     : c->head.minor == 0 ? "Connection: keep-alive\r\n"
+                                          : "");
     weft_assert(n > 0 && (size_t)n < sizeof(x->answer_head));
     return (size_t)n;
 }
@@ -136,12 +140,14 @@ void weft_conn_answer(weft_conn *c)
     weft_exchange *x = c->exchange;
     if (c->state == WEFT_CONN_CLOSED)
         return;
-    bool body_unread = c->state == WEFT_CONN_LENGTH || c->state == WEFT_CONN_CHUNKED || (c->state == WEFT_CONN_HEAD && c->close_after);
+    bool body_unread =
+        c->state == WEFT_CONN_LENGTH || c->state == WEFT_CONN_CHUNKED || (c->state == WEFT_CONN_HEAD && c->close_after);
     c->lingered_bytes = body_unread ? SIZE_MAX : 0;
     if (body_unread)
         c->close_after = true;
     size_t n_head = write_head(c, x);
-    uv_buf_t bufs[2] = {uv_buf_init(x->answer_head, (unsigned)n_head), uv_buf_init((char *)x->answer.data, (unsigned)x->answer.n_bytes)};
+    uv_buf_t bufs[2] = {uv_buf_init(x->answer_head, (unsigned)n_head),
+                        uv_buf_init((char *)x->answer.data, (unsigned)x->answer.n_bytes)};
     unsigned n_bufs = x->head_only || x->answer.n_bytes == 0 ? 1 : 2;
     c->state = WEFT_CONN_WRITE;
     c->deadline_ns = deadline_in(options(c)->write_timeout_ms);
@@ -358,7 +364,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     weft_conn *c = stream->data;
     if (n == 0)
         return;
-    if (n == UV_ENOBUFS) { /* a pipelining client has filled the buffer while its request is worked on: read on when it is answered */
+    if (n ==
+        UV_ENOBUFS) { /* a pipelining client has filled the buffer while its request is worked on: read on when it is answered */
         uv_read_stop(stream);
         c->reading = false;
         return;
@@ -435,7 +442,8 @@ void weft_conn_sweep(weft_conn *c, int64_t now_ns)
 {
     if (now_ns < c->deadline_ns)
         return;
-    bool request_begun = (c->state == WEFT_CONN_HEAD && c->n_in > 0) || c->state == WEFT_CONN_LENGTH || c->state == WEFT_CONN_CHUNKED;
+    bool request_begun =
+        (c->state == WEFT_CONN_HEAD && c->n_in > 0) || c->state == WEFT_CONN_LENGTH || c->state == WEFT_CONN_CHUNKED;
     if (!request_begun) {
         weft_conn_close(c);
         return;

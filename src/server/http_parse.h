@@ -1,9 +1,11 @@
-/* HTTP/1.1 request heads and chunked bodies: one adapter over the system's parser library (llhttp, else http-parser) that adds the strict checks it lacks.
+/* HTTP/1.1 request heads and chunked bodies: one adapter over the system's parser library (llhttp, else http-parser) that adds
+ * the strict checks it lacks.
  *
- * A head is first framed here (bytes up to the blank line, bounded), checked as raw text, and then given to the library in one piece; so names and values are
- * plain pointers into the caller's buffer. Refused, each with its status and sentence: bare CR or LF inside a line, NUL and control characters, folded header lines, space
- * before the colon, missing or repeated Host in HTTP/1.1, Content-Length together with Transfer-Encoding, repeated or signed Content-Length, transfer codings other than exactly
- * "chunked", other HTTP versions (RFC 9112 sections 2.2, 3.2, 5.1, 5.2, 6.1, 6.3).
+ * A head is first framed here (bytes up to the blank line, bounded), checked as raw text, and then given to the library in one
+ * piece; so names and values are plain pointers into the caller's buffer. Refused, each with its status and sentence: bare CR or
+ * LF inside a line, NUL and control characters, folded header lines, space before the colon, missing or repeated Host in
+ * HTTP/1.1, Content-Length together with Transfer-Encoding, repeated or signed Content-Length, transfer codings other than
+ * exactly "chunked", other HTTP versions (RFC 9112 sections 2.2, 3.2, 5.1, 5.2, 6.1, 6.3).
  *
  * Threads: one connection, one thread. Nothing is allocated. */
 #ifndef WEFT_SERVER_HTTP_PARSE_H
@@ -29,7 +31,15 @@ typedef struct weft_http_slice {
     size_t n;
 } weft_http_slice;
 
-typedef enum weft_http_method { WEFT_HTTP_OTHER = 0, WEFT_HTTP_GET, WEFT_HTTP_HEAD, WEFT_HTTP_POST, WEFT_HTTP_PUT, WEFT_HTTP_DELETE, WEFT_HTTP_OPTIONS } weft_http_method;
+typedef enum weft_http_method {
+    WEFT_HTTP_OTHER = 0,
+    WEFT_HTTP_GET,
+    WEFT_HTTP_HEAD,
+    WEFT_HTTP_POST,
+    WEFT_HTTP_PUT,
+    WEFT_HTTP_DELETE,
+    WEFT_HTTP_OPTIONS
+} weft_http_method;
 
 /* All slices point into the buffer that was parsed and live as long as it. */
 typedef struct weft_http_head {
@@ -54,14 +64,16 @@ typedef struct weft_http_refusal {
     const char *text; /* one sentence, static */
 } weft_http_refusal;
 
-/* Number of bytes of the head in buf including the blank line; 0 = not complete yet. *scanned (start with 0) remembers how far was looked, so that each byte is seen once. Leading empty lines are part of
- * the head (RFC 9112 2.2). */
+/* Number of bytes of the head in buf including the blank line; 0 = not complete yet. *scanned (start with 0) remembers how far
+ * was looked, so that each byte is seen once. Leading empty lines are part of the head (RFC 9112 2.2). */
 size_t weft_http_head_end(const char *buf, size_t n, size_t *scanned);
 
-/* Parses one complete head of n bytes. False: *no says why and the connection must be closed after the answer. `engine` keeps the library's state for a chunked body. */
+/* Parses one complete head of n bytes. False: *no says why and the connection must be closed after the answer. `engine` keeps the
+ * library's state for a chunked body. */
 bool weft_http_head_parse(weft_http_engine *engine, const char *buf, size_t n, weft_http_head *out, weft_http_refusal *no);
 
-/* Decodes the next bytes of a chunked body after weft_http_head_parse. The payload is handed to sink in pieces; sink returns false to stop (over a limit). */
+/* Decodes the next bytes of a chunked body after weft_http_head_parse. The payload is handed to sink in pieces; sink returns
+ * false to stop (over a limit). */
 typedef enum weft_http_chunk_state { WEFT_CHUNK_MORE, WEFT_CHUNK_DONE, WEFT_CHUNK_BAD, WEFT_CHUNK_STOPPED } weft_http_chunk_state;
 weft_http_chunk_state weft_http_chunk_feed(weft_http_engine *engine, const char *buf, size_t n, size_t *n_used,
                                            bool (*sink)(void *cookie, const char *data, size_t n), void *cookie);
@@ -71,7 +83,8 @@ const weft_http_slice *weft_http_header(const weft_http_head *h, const char *nam
 bool weft_http_slice_is(weft_http_slice s, const char *text);       /* any case */
 bool weft_http_slice_starts(weft_http_slice s, const char *prefix); /* any case */
 
-/* Value of a query parameter, percent-decoded into out (always terminated); false when absent, too long or malformed. "a" and "a=" give "". */
+/* Value of a query parameter, percent-decoded into out (always terminated); false when absent, too long or malformed. "a" and
+ * "a=" give "". */
 bool weft_http_query_get(weft_http_slice query, const char *name, char *out, size_t n_out);
 /* Percent-decodes one path segment; false when malformed, too long, or it contains NUL or '/'. */
 bool weft_http_decode_segment(const char *p, size_t n, char *out, size_t n_out);

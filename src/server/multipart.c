@@ -33,7 +33,8 @@ static bool part_param(const char *line, size_t n, const char *key, char *out, s
     size_t n_key = strlen(key);
     *present = false;
     for (size_t i = 0; i + n_key + 1 < n; i++) {
-        if ((line[i] != ' ' && line[i] != ';' && line[i] != '\t') || strncasecmp(line + i + 1, key, n_key) != 0 || line[i + 1 + n_key] != '=')
+        if ((line[i] != ' ' && line[i] != ';' && line[i] != '\t') || strncasecmp(line + i + 1, key, n_key) != 0 ||
+            line[i + 1 + n_key] != '=')
             continue;
         const char *v = line + i + 2 + n_key, *end = line + n;
         bool quoted = v < end && *v == '"';
@@ -94,14 +95,16 @@ static const unsigned char *read_part_head(const unsigned char *p, const unsigne
     return NULL;
 }
 
-weft_status weft_multipart_split(const char *content_type, const unsigned char *body, size_t n_body, weft_part *parts, size_t *n_parts,
-                                 weft_error *err)
+weft_status weft_multipart_split(const char *content_type, const unsigned char *body, size_t n_body, weft_part *parts,
+                                 size_t *n_parts, weft_error *err)
 {
     char mark[76];
     size_t n_mark;
     *n_parts = 0;
     if (!read_boundary(content_type, mark, &n_mark))
-        return weft_fail(err, WEFT_E_INVALID, "The form has no usable boundary; Content-Type must say multipart/form-data; boundary=... with 1 to 70 characters.");
+        return weft_fail(
+            err, WEFT_E_INVALID,
+            "The form has no usable boundary; Content-Type must say multipart/form-data; boundary=... with 1 to 70 characters.");
     const unsigned char *p = body, *end = body + n_body;
     if (n_body >= n_mark - 2 && memcmp(body, mark + 2, n_mark - 2) == 0) { /* the first boundary needs no line break before it */
         p = body + n_mark - 2;

@@ -36,12 +36,14 @@ bool weft_predict_admit(weft_exchange *x, const weft_http_head *head)
     }
     bool ok = false;
     if (!info->picture_input)
-        weft_exchange_fail_status(x, 415, "MEDIA_TYPE", "Model %s takes tensors, not a picture; this door accepts pictures only.", x->model);
+        weft_exchange_fail_status(x, 415, "MEDIA_TYPE", "Model %s takes tensors, not a picture; this door accepts pictures only.",
+                                  x->model);
     else if (!accepts_body(x->content_type))
-        weft_exchange_fail_status(x, 415, "MEDIA_TYPE",
-                                  "Content-Type %.100s is not accepted here; send image/jpeg, image/png, image/webp, application/octet-stream or a "
-                                  "multipart/form-data form with one picture.",
-                                  x->content_type);
+        weft_exchange_fail_status(
+            x, 415, "MEDIA_TYPE",
+            "Content-Type %.100s is not accepted here; send image/jpeg, image/png, image/webp, application/octet-stream or a "
+            "multipart/form-data form with one picture.",
+            x->content_type);
     else
         ok = true;
     weft_model_info_unref(info);
@@ -77,12 +79,16 @@ static weft_status find_picture(weft_exchange *x, weft_error *err)
             return st;
         const weft_part *p = pick_part(parts, n);
         if (!p)
-            return weft_fail(err, WEFT_E_INVALID, "The form has no part named \"image\" or \"file\" and not exactly one file part; send the picture as -F image=@picture.jpg.");
+            return weft_fail(err, WEFT_E_INVALID,
+                             "The form has no part named \"image\" or \"file\" and not exactly one file part; send the picture "
+                             "as -F image=@picture.jpg.");
         x->picture = p->data;
         x->n_picture = p->n_bytes;
     }
     if (x->n_picture == 0)
-        return weft_fail(err, WEFT_E_INVALID, "The body is empty; send the bytes of a JPEG, PNG or WebP picture, as in curl --data-binary @picture.jpg.");
+        return weft_fail(
+            err, WEFT_E_INVALID,
+            "The body is empty; send the bytes of a JPEG, PNG or WebP picture, as in curl --data-binary @picture.jpg.");
     return WEFT_OK;
 }
 
@@ -102,8 +108,8 @@ static weft_status read_int(weft_http_slice query, const char *name, int64_t min
         return WEFT_OK;
     long long v = strtoll(text, &end, 10);
     if (end == text || *end || v < min || v > max)
-        return weft_fail(err, WEFT_E_INVALID, "Query parameter %s must be a whole number from %lld to %lld, but is \"%.24s\".", name, (long long)min,
-                         (long long)max, text);
+        return weft_fail(err, WEFT_E_INVALID, "Query parameter %s must be a whole number from %lld to %lld, but is \"%.24s\".",
+                         name, (long long)min, (long long)max, text);
     *value = v;
     return WEFT_OK;
 }
@@ -150,7 +156,8 @@ static void draw_work(uv_work_t *w)
         x->answer.failed = true;
         return;
     }
-    if (weft_draw_result(&p, x->result, NULL, &err) != WEFT_OK || weft_picture_encode_jpeg(&p, DRAW_JPEG_QUALITY, WEFT_CHROMA_444, &x->answer, &err) != WEFT_OK)
+    if (weft_draw_result(&p, x->result, NULL, &err) != WEFT_OK ||
+        weft_picture_encode_jpeg(&p, DRAW_JPEG_QUALITY, WEFT_CHROMA_444, &x->answer, &err) != WEFT_OK)
         x->answer.failed = true;
     weft_picture_destroy(&p);
 }

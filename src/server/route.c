@@ -5,13 +5,15 @@
 
 const weft_route weft_routes[] = {
     {WEFT_HTTP_GET, "/", NULL, weft_root_handle, NULL, false, "this list"},
-    {WEFT_HTTP_GET, "/healthz", NULL, weft_healthz_handle, NULL, false, "state of the process and of every model; 503 when it is not ready"},
+    {WEFT_HTTP_GET, "/healthz", NULL, weft_healthz_handle, NULL, false,
+     "state of the process and of every model; 503 when it is not ready"},
     {WEFT_HTTP_GET, "/v2/health/live", NULL, weft_live_handle, NULL, false, "200 while the process answers"},
     {WEFT_HTTP_GET, "/v2/health/ready", NULL, weft_ready_handle, NULL, false, "200 when every required model is ready, else 503"},
     {WEFT_HTTP_GET, "/v1/models", NULL, weft_models_handle, NULL, false, "the models with their states and shapes"},
     {WEFT_HTTP_GET, "/v1/models/{}", NULL, weft_model_handle, NULL, false, "one model, with its figures"},
     {WEFT_HTTP_POST, "/v1/models/{}/predict", weft_predict_admit, weft_predict_handle, weft_predict_finish, true,
-     "body: a JPEG, PNG or WebP picture, or a form with one; ?draw=1 answers with the picture drawn on; ?timeout_ms= and ?priority="},
+     "body: a JPEG, PNG or WebP picture, or a form with one; ?draw=1 answers with the picture drawn on; ?timeout_ms= and "
+     "?priority="},
     {0, NULL, NULL, NULL, NULL, false, NULL},
 };
 

@@ -1,8 +1,9 @@
 /* What the files of src/server share: loops, connections, exchanges, routes.
  *
- * Lifetimes. A connection lives on its loop from accept to the close callback. An exchange is one request and its answer: it is born when a head has been parsed; the connection holds
- * one reference, the engine another one while it borrows the body, the loop's mailbox a third while a finished answer travels home. conn->exchange and exchange->conn are
- * touched on the loop's thread only and cleared together when either side ends first. */
+ * Lifetimes. A connection lives on its loop from accept to the close callback. An exchange is one request and its answer: it is
+ * born when a head has been parsed; the connection holds one reference, the engine another one while it borrows the body, the
+ * loop's mailbox a third while a finished answer travels home. conn->exchange and exchange->conn are touched on the loop's thread
+ * only and cleared together when either side ends first. */
 #ifndef WEFT_SERVER_INTERNAL_H
 #define WEFT_SERVER_INTERNAL_H
 
@@ -61,9 +62,10 @@ typedef enum weft_conn_state {
     WEFT_CONN_HEAD = 1, /* idle or reading a head */
     WEFT_CONN_LENGTH,   /* reading a body of known length into its buffer */
     WEFT_CONN_CHUNKED,
-    WEFT_CONN_WAIT,     /* the request is being worked on */
-    WEFT_CONN_WRITE,    /* the answer is on its way */
-    WEFT_CONN_LINGER,   /* answered early: reading and dropping what the client still sends, so that it reads the answer and not a reset */
+    WEFT_CONN_WAIT,   /* the request is being worked on */
+    WEFT_CONN_WRITE,  /* the answer is on its way */
+    WEFT_CONN_LINGER, /* answered early: reading and dropping what the client still sends, so that it reads the answer and not a
+                         reset */
     WEFT_CONN_CLOSED,
 } weft_conn_state;
 
@@ -141,9 +143,9 @@ const weft_route *weft_route_find(const weft_http_head *head, char *model, size_
 /* ---- http_conn.c ---- */
 void weft_conn_accept(weft_loop *loop, uv_stream_t *listener);
 void weft_conn_close(weft_conn *c);
-void weft_conn_sweep(weft_conn *c, int64_t now_ns);   /* deadlines */
-void weft_conn_drain(weft_conn *c);                   /* close it if it is idle, else mark it */
-void weft_conn_answer(weft_conn *c);                  /* c->exchange has an answer: send it */
+void weft_conn_sweep(weft_conn *c, int64_t now_ns); /* deadlines */
+void weft_conn_drain(weft_conn *c);                 /* close it if it is idle, else mark it */
+void weft_conn_answer(weft_conn *c);                /* c->exchange has an answer: send it */
 
 /* ---- exchange.c ---- */
 weft_exchange *weft_exchange_create(weft_loop *loop, weft_conn *conn); /* NULL = out of memory */
@@ -155,7 +157,8 @@ bool weft_exchange_body_reserve(weft_exchange *x, size_t n);
 void weft_exchange_reply(weft_exchange *x, int status, const char *content_type);
 /* Answers {"error": ...}. On the loop. */
 void weft_exchange_fail(weft_exchange *x, const weft_error *err);
-void weft_exchange_fail_status(weft_exchange *x, int http_status, const char *code, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void weft_exchange_fail_status(weft_exchange *x, int http_status, const char *code, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 /* The client is gone: cancels what the engine still has. On the loop. */
 void weft_exchange_abandon(weft_exchange *x);
 /* Gives the call to the engine; the route's finish is called on the loop with x->result. The call's inputs must point into x. */

@@ -14,7 +14,8 @@
 
 #define SWEEP_MS 100
 #define BACKLOG 1024
-#define KEEP_BYTES (256u << 20) /* idle body memory kept for the next requests: giving it back to the system costs 3.7x at 600 KB */
+#define KEEP_BYTES                                                                                                               \
+    (256u << 20) /* idle body memory kept for the next requests: giving it back to the system costs 3.7x at 600 KB */
 
 /* ---- one loop ------------------------------------------------------------------------------------------------------------ */
 
@@ -111,12 +112,13 @@ static weft_status listen_tcp(weft_server *s, weft_loop *loop, const struct sock
     if (rc == 0)
         rc = uv_listen((uv_stream_t *)&loop->tcp, BACKLOG, on_connection);
     if (rc < 0)
-        return weft_fail(err, WEFT_E_IO, "Cannot listen on %s port %lld: %s. Choose another port with --port or server.port.", s->options.host,
-                         (long long)s->options.port, uv_strerror(rc));
+        return weft_fail(err, WEFT_E_IO, "Cannot listen on %s port %lld: %s. Choose another port with --port or server.port.",
+                         s->options.host, (long long)s->options.port, uv_strerror(rc));
     struct sockaddr_storage got;
     int n = sizeof(got);
     if (uv_tcp_getsockname(&loop->tcp, (struct sockaddr *)&got, &n) == 0)
-        s->port = ntohs(got.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&got)->sin6_port : ((struct sockaddr_in *)&got)->sin_port);
+        s->port =
+            ntohs(got.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&got)->sin6_port : ((struct sockaddr_in *)&got)->sin_port);
     return WEFT_OK;
 }
 
@@ -132,8 +134,8 @@ static weft_status probe_port(weft_server *s, const struct sockaddr *addr, sockl
         rc = listen(fd, 1), e = errno;
     close(fd);
     if (rc < 0)
-        return weft_fail(err, WEFT_E_IO, "Cannot listen on %s port %lld: %s. Choose another port with --port or server.port.", s->options.host,
-                         (long long)s->options.port, strerror(e));
+        return weft_fail(err, WEFT_E_IO, "Cannot listen on %s port %lld: %s. Choose another port with --port or server.port.",
+                         s->options.host, (long long)s->options.port, strerror(e));
     return WEFT_OK;
 }
 
@@ -162,7 +164,8 @@ static weft_status parse_address(weft_server *s, struct sockaddr_storage *addr, 
     *n_addr = sizeof(struct sockaddr_in6);
     if (uv_ip6_addr(host, (int)s->options.port, (struct sockaddr_in6 *)addr) == 0)
         return WEFT_OK;
-    return weft_fail(err, WEFT_E_CONFIG, "server.host must be an IPv4 or IPv6 address such as 127.0.0.1 or 0.0.0.0, but is \"%s\".", host);
+    return weft_fail(err, WEFT_E_CONFIG,
+                     "server.host must be an IPv4 or IPv6 address such as 127.0.0.1 or 0.0.0.0, but is \"%s\".", host);
 }
 
 static weft_status init_loop(weft_server *s, weft_loop *loop, weft_error *err)
@@ -206,8 +209,8 @@ static weft_status bind_loops(weft_server *s, weft_error *err)
 
 /* ---- the server ------------------------------------------------------------------------------------------------------------ */
 
-weft_status weft_server_create(weft_engine *engine, const weft_server_options *options, weft_log_fn log, void *log_cookie, weft_server **out,
-                               weft_error *err)
+weft_status weft_server_create(weft_engine *engine, const weft_server_options *options, weft_log_fn log, void *log_cookie,
+                               weft_server **out, weft_error *err)
 {
     *out = NULL;
     weft_server *s = calloc(1, sizeof(*s));

@@ -4,11 +4,10 @@
 #include <unistd.h>
 
 #include "server/server_internal.h"
-#include "wire/json.h"
+#include "wire/result_json.h"
 
-static const double SECOND = 1e9;
-
-/* ---- readiness -------------------------------------------------------------------------------------------------------------- */
+/* ---- readiness --------------------------------------------------------------------------------------------------------------
+ */
 
 typedef struct readiness {
     size_t n_models, n_ready, n_required, n_required_ready;
@@ -53,83 +52,13 @@ void weft_ready_handle(weft_exchange *x, const weft_http_head *head)
     weft_exchange_reply(x, ready ? 200 : 503, "application/json");
 }
 
-/* ---- models ------------------------------------------------------------------------------------------------------------------ */
-
-static const char *const kind_names[] = {"?", "text", "label", "score", "box", "quad", "points", "number", "matte", "picture", "tensor"};
-
-static void put_tensors(weft_json *j, const char *key, const weft_tensor_desc *d, size_t n)
-{
-    weft_json_key(j, key);
-    weft_json_array_begin(j);
-    for (size_t i = 0; i < n; i++) {
-        weft_json_object_begin(j);
-        weft_json_key_string(j, "name", d[i].name);
-        weft_json_key_string(j, "datatype", weft_dtype_name(d[i].dtype));
-        weft_json_key(j, "shape");
-        weft_json_array_begin(j);
-        for (int k = 0; k < d[i].rank; k++)
-            weft_json_int(j, d[i].shape[k]);
-        weft_json_array_end(j);
-        if (d[i].optional)
-            weft_json_key_bool(j, "optional", true);
-        weft_json_object_end(j);
-    }
-    weft_json_array_end(j);
-}
-
-static void put_fields(weft_json *j, const weft_model_info *info)
-{
-    weft_json_key(j, "result");
-    weft_json_array_begin(j);
-    for (size_t i = 0; i < info->n_fields; i++) {
-        const weft_field_decl *f = &info->fields[i];
-        weft_json_object_begin(j);
-        weft_json_key_string(j, "name", f->name);
-        weft_json_key_string(j, "kind", f->kind <= WEFT_FIELD_TENSOR ? kind_names[f->kind] : "?");
-        weft_json_key_bool(j, "per_item", f->per_item);
-        weft_json_key_string(j, "help", f->help);
-        weft_json_object_end(j);
-    }
-    weft_json_array_end(j);
-}
-
-static void put_state(weft_json *j, const weft_model_info *info)
-{
-    weft_json_key_string(j, "name", info->name);
-    weft_json_key_string(j, "version", info->version);
-    weft_json_key_string(j, "type", info->type);
-    weft_json_key_string(j, "state", weft_model_state_name(info->state));
-    if (info->state_cause && info->state_cause[0])
-        weft_json_key_string(j, "cause", info->state_cause);
-    weft_json_key_double(j, "since", (double)info->state_since_unix_ns / SECOND);
-    weft_json_key_bool(j, "required", info->required);
-}
-
-static void put_model(weft_json *j, const weft_model_info *info)
-{
-    weft_json_object_begin(j);
-    put_state(j, info);
-    weft_json_key_string(j, "backend", info->backend);
-    weft_json_key_int(j, "max_batch", info->max_batch);
-    weft_json_key_bool(j, "batched", info->batched);
-    if (info->picture_input)
-        weft_json_key_string(j, "picture_input", info->picture_input);
-    put_fields(j, info);
-    put_tensors(j, "inputs", info->inputs, info->n_inputs);
-    put_tensors(j, "outputs", info->outputs, info->n_outputs);
-    weft_json_key(j, "memory");
-    weft_json_object_begin(j);
-    weft_json_key_uint(j, "weights_bytes", info->weights_bytes);
-    weft_json_key_uint(j, "work_bytes", info->work_bytes);
-    weft_json_key_uint(j, "peak_bytes", info->peak_bytes);
-    weft_json_object_end(j);
-    weft_json_object_end(j);
-}
+/* ---- models ------------------------------------------------------------------------------------------------------------------
+ */
 
 static void put_visible_model(void *cookie, const weft_model_info *info)
 {
     if (!info->hidden)
-        put_model(cookie, info);
+        weft_json_model_info(cookie, info);
 }
 
 void weft_models_handle(weft_exchange *x, const weft_http_head *head)
@@ -147,34 +76,8 @@ void weft_models_handle(weft_exchange *x, const weft_http_head *head)
     weft_exchange_reply(x, 200, "application/json");
 }
 
-/* ---- one model with its figures ------------------------------------------------------------------------------------------------ */
-
-static void put_stats(weft_json *j, const weft_model_stats *s)
-{
-    double done = s->succeeded ? (double)s->succeeded : 1;
-    weft_json_key_uint(j, "accepted", s->accepted);
-    weft_json_key_uint(j, "succeeded", s->succeeded);
-    weft_json_key_uint(j, "failed_client", s->failed_client);
-    weft_json_key_uint(j, "failed_server", s->failed_server);
-    weft_json_key_uint(j, "expired", s->expired);
-    weft_json_key_uint(j, "cancelled", s->cancelled);
-    weft_json_key_uint(j, "refused", s->refused);
-    weft_json_key_uint(j, "runs", s->runs);
-    weft_json_key_uint(j, "rows", s->rows);
-    weft_json_key_uint(j, "lost_runs", s->lost_runs);
-    weft_json_key_uint(j, "queued", s->queued);
-    weft_json_key_uint(j, "queued_bytes", s->queued_bytes);
-    weft_json_key_uint(j, "running", s->running);
-    weft_json_key_double(j, "oldest_wait_ms", (double)s->oldest_wait_ns / 1e6);
-    weft_json_key_double(j, "expected_wait_ms", (double)s->expected_wait_ns / 1e6);
-    weft_json_key(j, "mean_ms");
-    weft_json_object_begin(j);
-    weft_json_key_double(j, "queue", (double)s->queue_ns / done / 1e6);
-    weft_json_key_double(j, "preprocess", (double)s->preprocess_ns / done / 1e6);
-    weft_json_key_double(j, "run", (double)s->run_ns / done / 1e6);
-    weft_json_key_double(j, "postprocess", (double)s->postprocess_ns / done / 1e6);
-    weft_json_object_end(j);
-}
+/* ---- one model with its figures
+ * ------------------------------------------------------------------------------------------------ */
 
 void weft_model_handle(weft_exchange *x, const weft_http_head *head)
 {
@@ -183,7 +86,8 @@ void weft_model_handle(weft_exchange *x, const weft_http_head *head)
     const weft_model_info *info = NULL;
     weft_model_stats stats;
     weft_error err;
-    if (weft_engine_model_info(e, x->model, &info, &err) != WEFT_OK || weft_engine_model_stats(e, x->model, &stats, &err) != WEFT_OK) {
+    if (weft_engine_model_info(e, x->model, &info, &err) != WEFT_OK ||
+        weft_engine_model_stats(e, x->model, &stats, &err) != WEFT_OK) {
         if (info)
             weft_model_info_unref(info);
         weft_exchange_fail(x, &err);
@@ -193,23 +97,32 @@ void weft_model_handle(weft_exchange *x, const weft_http_head *head)
     weft_json_init(&j, &x->answer);
     weft_json_object_begin(&j);
     weft_json_key(&j, "model");
-    put_model(&j, info);
+    weft_json_model_info(&j, info);
     weft_json_key(&j, "stats");
-    weft_json_object_begin(&j);
-    put_stats(&j, &stats);
-    weft_json_object_end(&j);
+    weft_json_model_stats(&j, &stats);
     weft_json_object_end(&j);
     weft_buffer_putc(&x->answer, '\n');
     weft_model_info_unref(info);
     weft_exchange_reply(x, 200, "application/json");
 }
 
-/* ---- the whole process ----------------------------------------------------------------------------------------------------------- */
+/* ---- the whole process
+ * ----------------------------------------------------------------------------------------------------------- */
 
 typedef struct health_walk {
     weft_json *j;
     weft_engine *engine;
 } health_walk;
+
+static void put_state(weft_json *j, const weft_model_info *info)
+{
+    weft_json_key_string(j, "name", info->name);
+    weft_json_key_string(j, "state", weft_model_state_name(info->state));
+    if (info->state_cause && info->state_cause[0])
+        weft_json_key_string(j, "state_cause", info->state_cause);
+    weft_json_key_int(j, "state_since_unix_ms", info->state_since_unix_ns / WEFT_MS);
+    weft_json_key_bool(j, "required", info->required);
+}
 
 static void put_health(void *cookie, const weft_model_info *info)
 {
@@ -223,7 +136,7 @@ static void put_health(void *cookie, const weft_model_info *info)
         weft_json_key_uint(w->j, "running", s.running);
         weft_json_key_double(w->j, "expected_wait_ms", (double)s.expected_wait_ns / 1e6);
         if (s.last_success_unix_ns)
-            weft_json_key_double(w->j, "last_success", (double)s.last_success_unix_ns / SECOND);
+            weft_json_key_int(w->j, "last_success_unix_ms", s.last_success_unix_ns / WEFT_MS);
     }
     weft_json_object_end(w->j);
 }
@@ -237,9 +150,12 @@ void weft_healthz_handle(weft_exchange *x, const weft_http_head *head)
     bool ready = is_ready(s, &r);
     weft_json_init(&j, &x->answer);
     weft_json_object_begin(&j);
-    weft_json_key_string(&j, "status", ready ? (r.n_ready == r.n_models ? "ready" : "degraded") : atomic_load(&s->not_ready) ? "draining" : "not ready");
+    weft_json_key_string(&j, "status",
+                         ready                        ? (r.n_ready == r.n_models ? "ready" : "degraded")
+                         : atomic_load(&s->not_ready) ? "draining"
+                                                      : "not ready");
     weft_json_key_string(&j, "version", weft_version());
-    weft_json_key_double(&j, "uptime_s", (double)(weft_unix_ns() - s->started_unix_ns) / SECOND);
+    weft_json_key_double(&j, "uptime_s", (double)(weft_unix_ns() - s->started_unix_ns) / 1e9);
     weft_json_key_int(&j, "connections", atomic_load(&s->n_conns));
     weft_json_key(&j, "models");
     weft_json_array_begin(&j);
@@ -265,8 +181,8 @@ void weft_root_handle(weft_exchange *x, const weft_http_head *head)
     for (const weft_route *r = weft_routes; r->pattern; r++) {
         char key[128];
         const char *brace = strstr(r->pattern, "{}");
-        snprintf(key, sizeof(key), "%s %.*s%s%s", methods[r->method], brace ? (int)(brace - r->pattern) : (int)strlen(r->pattern), r->pattern,
-                 brace ? "{name}" : "", brace ? brace + 2 : "");
+        snprintf(key, sizeof(key), "%s %.*s%s%s", methods[r->method], brace ? (int)(brace - r->pattern) : (int)strlen(r->pattern),
+                 r->pattern, brace ? "{name}" : "", brace ? brace + 2 : "");
         weft_json_key_string(&j, key, r->help);
     }
     weft_json_object_end(&j);

@@ -68,7 +68,8 @@ static void lines_are_well_formed(void **state)
     weft_log_line_text(&l, "cause", "3 runs failed: \"x\"\n");
     weft_log_line_ms(&l, "wait_ms", 1234567);
     buf[weft_log_line_end(&l)] = 0;
-    assert_string_equal(strchr(buf, 'Z'), "Z WARN  model_unhealthy model=ocr cause=\"3 runs failed: \\\"x\\\"\\u000a\" wait_ms=1.235\n");
+    assert_string_equal(strchr(buf, 'Z'),
+                        "Z WARN  model_unhealthy model=ocr cause=\"3 runs failed: \\\"x\\\"\\u000a\" wait_ms=1.235\n");
     weft_log_line_begin(&l, buf, sizeof(buf), WEFT_LOG_FORMAT_JSON, WEFT_LOG_INFO, "e", "");
     weft_log_line_text(&l, "k", "a\xff\tb");
     weft_log_line_int(&l, "n", -5);
@@ -117,7 +118,8 @@ static void files_rotate_and_old_ones_go(void **state)
 
 static weft_log_options options_for(int format)
 {
-    return (weft_log_options){.directory = dir, .level = WEFT_LOG_INFO, .format = format, .per_model = true, .rotate_bytes = 1 << 20, .keep_files = 5};
+    return (weft_log_options){
+        .directory = dir, .level = WEFT_LOG_INFO, .format = format, .per_model = true, .rotate_bytes = 1 << 20, .keep_files = 5};
 }
 
 static void a_request_has_its_line_in_its_models_log(void **state)
@@ -128,17 +130,26 @@ static void a_request_has_its_line_in_its_models_log(void **state)
     weft_log_options o = options_for(WEFT_LOG_FORMAT_TEXT);
     o.slow_ms = 5;
     assert_int_equal(weft_log_sink_create(&o, &s, &err), WEFT_OK);
-    weft_result r = {.id = "req-1", .model = "face", .version = "1", .n_items = 2,
-                     .timing = {.arrived_unix_ns = 5000000, .queue_ns = 1000000, .preprocess_ns = 2000000, .run_ns = 3000000, .postprocess_ns = 500000,
-                                .total_ns = 6500000, .batch_rows = 4}};
+    weft_result r = {.id = "req-1",
+                     .model = "face",
+                     .version = "1",
+                     .n_items = 2,
+                     .timing = {.arrived_unix_ns = 5000000,
+                                .queue_ns = 1000000,
+                                .preprocess_ns = 2000000,
+                                .run_ns = 3000000,
+                                .postprocess_ns = 500000,
+                                .total_ns = 6500000,
+                                .batch_rows = 4}};
     weft_log_sink_observe(s, &r, "00-abc");
     weft_log_sink_write(s, WEFT_LOG_DEBUG, "hidden", "", "below the level");
     weft_log_sink_write(s, WEFT_LOG_INFO, "shown", "", "hello world");
     weft_log_sink_flush(s);
     char text[4096];
     assert_int_equal(files("face-", text, sizeof(text)), 1);
-    assert_non_null(strstr(text, "request model=face id=req-1 status=OK arrived_unix_ms=5 queue_ms=1.000 preprocess_ms=2.000 run_ms=3.000 "
-                                 "postprocess_ms=0.500 total_ms=6.500 batch=4 items=2 bytes=0 trace=00-abc\n"));
+    assert_non_null(
+        strstr(text, "request model=face id=req-1 status=OK arrived_unix_ms=5 queue_ms=1.000 preprocess_ms=2.000 run_ms=3.000 "
+                     "postprocess_ms=0.500 total_ms=6.500 batch=4 items=2 bytes=0 trace=00-abc\n"));
     assert_int_equal(files("weft-", text, sizeof(text)), 1);
     assert_non_null(strstr(text, "shown message=\"hello world\"\n"));
     assert_non_null(strstr(text, "id=req-1")); /* slow: also here */

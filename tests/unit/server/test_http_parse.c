@@ -30,7 +30,8 @@ static void refuses(const char *text, int status)
 static void reads_a_plain_head(void **state)
 {
     (void)state;
-    assert_true(parse("POST /v1/models/ocr/predict?draw=1&x=a%20b HTTP/1.1\r\nHost: localhost:8000\r\nContent-Type:  image/jpeg \r\nContent-Length: 12\r\n\r\n"));
+    assert_true(parse("POST /v1/models/ocr/predict?draw=1&x=a%20b HTTP/1.1\r\nHost: localhost:8000\r\nContent-Type:  image/jpeg "
+                      "\r\nContent-Length: 12\r\n\r\n"));
     assert_int_equal(head.method, WEFT_HTTP_POST);
     assert_memory_equal(head.path.p, "/v1/models/ocr/predict", head.path.n);
     assert_int_equal(head.path.n, 22);
@@ -64,16 +65,17 @@ static void keep_alive_follows_version_and_header(void **state)
 static void accepts_what_it_must(void **state)
 {
     (void)state;
-    assert_true(parse("\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"));              /* 2.2: an empty line before */
-    assert_true(parse("GET http://a/b?c HTTP/1.1\r\nHost: a\r\n\r\n"));       /* 3.2.2 absolute form */
+    assert_true(parse("\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"));        /* 2.2: an empty line before */
+    assert_true(parse("GET http://a/b?c HTTP/1.1\r\nHost: a\r\n\r\n")); /* 3.2.2 absolute form */
     assert_memory_equal(head.path.p, "/b", 2);
-    assert_true(parse("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n"));              /* 3.2.4 */
+    assert_true(parse("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n")); /* 3.2.4 */
     assert_true(parse("GET / HTTP/1.1\r\nHost: a\r\nX-Empty:\r\nX-Y: a\tb\r\n\r\n"));
     assert_true(parse("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"));
     assert_true(head.chunked && !head.has_length);
     assert_true(parse("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nExpect: 100-continue\r\n\r\n"));
     assert_true(head.expect_continue);
-    assert_true(parse("GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n")); /* RFC 9110 7.8: may be ignored */
+    assert_true(
+        parse("GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n")); /* RFC 9110 7.8: may be ignored */
 }
 
 static void refuses_what_smuggles(void **state)
@@ -121,8 +123,9 @@ static void refuses_other_codings(void **state)
 static void refuses_other_versions(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"GET / HTTP/2.0\r\nHost: a\r\n\r\n", "GET / HTTP/0.9\r\n\r\n", "GET / HTTP/1.2\r\nHost: a\r\n\r\n",
-                                      "GET / HTP/1.1\r\nHost: a\r\n\r\n", "GET /\r\nHost: a\r\n\r\n", "NOSUCH / HTTP/1.1\r\nHost: a\r\n\r\n"};
+    static const char *const bad[] = {"GET / HTTP/2.0\r\nHost: a\r\n\r\n", "GET / HTTP/0.9\r\n\r\n",
+                                      "GET / HTTP/1.2\r\nHost: a\r\n\r\n", "GET / HTP/1.1\r\nHost: a\r\n\r\n",
+                                      "GET /\r\nHost: a\r\n\r\n",          "NOSUCH / HTTP/1.1\r\nHost: a\r\n\r\n"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_false(parse(bad[i]));
         assert_true(no.status == 505 || no.status == 400);
@@ -232,11 +235,16 @@ static void decodes_segments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_a_plain_head),      cmocka_unit_test(keep_alive_follows_version_and_header),
-        cmocka_unit_test(accepts_what_it_must),    cmocka_unit_test(refuses_what_smuggles),
-        cmocka_unit_test(refuses_other_codings),   cmocka_unit_test(refuses_other_versions),
-        cmocka_unit_test(bounds_headers_and_target), cmocka_unit_test(finds_the_end_in_pieces),
-        cmocka_unit_test(decodes_chunks_in_any_pieces), cmocka_unit_test(refuses_bad_chunks),
+        cmocka_unit_test(reads_a_plain_head),
+        cmocka_unit_test(keep_alive_follows_version_and_header),
+        cmocka_unit_test(accepts_what_it_must),
+        cmocka_unit_test(refuses_what_smuggles),
+        cmocka_unit_test(refuses_other_codings),
+        cmocka_unit_test(refuses_other_versions),
+        cmocka_unit_test(bounds_headers_and_target),
+        cmocka_unit_test(finds_the_end_in_pieces),
+        cmocka_unit_test(decodes_chunks_in_any_pieces),
+        cmocka_unit_test(refuses_bad_chunks),
         cmocka_unit_test(decodes_segments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,8 +17,10 @@ static weft_status split(const char *type, const char *body)
 static void reads_a_curl_form(void **state)
 {
     (void)state;
-    const char *body = "--------------------------abc\r\nContent-Disposition: form-data; name=\"image\"; filename=\"a \\\"b\\\".jpg\"\r\nContent-Type: Image/JPEG; x=y\r\n\r\n"
-                       "\xff\xd8\r\n--not\r\n\r\n--------------------------abc\r\nContent-Disposition: form-data; name=\"top_k\"\r\n\r\n3\r\n--------------------------abc--\r\n";
+    const char *body = "--------------------------abc\r\nContent-Disposition: form-data; name=\"image\"; filename=\"a "
+                       "\\\"b\\\".jpg\"\r\nContent-Type: Image/JPEG; x=y\r\n\r\n"
+                       "\xff\xd8\r\n--not\r\n\r\n--------------------------abc\r\nContent-Disposition: form-data; "
+                       "name=\"top_k\"\r\n\r\n3\r\n--------------------------abc--\r\n";
     assert_int_equal(split("multipart/form-data; boundary=------------------------abc", body), WEFT_OK);
     assert_int_equal(n_parts, 2);
     assert_string_equal(parts[0].name, "image");
@@ -35,7 +37,8 @@ static void reads_a_curl_form(void **state)
 static void reads_quoted_boundary_preamble_and_empty_parts(void **state)
 {
     (void)state;
-    const char *body = "preamble\r\n--x y\r\n\r\n\r\n--x y  \r\nContent-Disposition: form-data; name=a\r\n\r\n\r\n--x y--epilogue";
+    const char *body =
+        "preamble\r\n--x y\r\n\r\n\r\n--x y  \r\nContent-Disposition: form-data; name=a\r\n\r\n\r\n--x y--epilogue";
     assert_int_equal(split("multipart/form-data; charset=utf-8; Boundary=\"x y\"", body), WEFT_OK);
     assert_int_equal(n_parts, 2);
     assert_string_equal(parts[0].name, "");
@@ -86,7 +89,8 @@ static void bounds_parts_and_names(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_a_curl_form), cmocka_unit_test(reads_quoted_boundary_preamble_and_empty_parts),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_a_curl_form),
+                                       cmocka_unit_test(reads_quoted_boundary_preamble_and_empty_parts),
                                        cmocka_unit_test(refuses_broken_forms), cmocka_unit_test(bounds_parts_and_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
