@@ -131,15 +131,18 @@ static void put_element(weft_json *j, cursor *c, bool as_base64)
         weft_json_text(j, s, n);
 }
 
-/* Nested arrays of the given dims; no dims is one element. */
+/* Nested arrays of the given dims; no dims is one element. What holds no element is [] at once: a shape like [2^40,0] must not
+ * cost time. */
 static void put_nested(weft_json *j, cursor *c, const int64_t *shape, int rank)
 {
+    int64_t n = 0;
+
     if (rank == 0) {
         put_element(j, c, false);
         return;
     }
     weft_json_array_begin(j);
-    for (int64_t i = 0; i < shape[0]; i++)
+    for (int64_t i = 0; weft_shape_elements(shape, rank, &n) && n && i < shape[0]; i++)
         put_nested(j, c, shape + 1, rank - 1);
     weft_json_array_end(j);
 }
