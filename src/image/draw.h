@@ -48,7 +48,13 @@ void weft_draw_text_size(weft_canvas *c, const char *text, size_t n_bytes, float
 /* One line; (x, y) is the top left corner of its box. max_width > 0 cuts with an ellipsis. Out of memory draws what it can. */
 void weft_draw_text(weft_canvas *c, float x, float y, const char *text, size_t n_bytes, float text_px, float max_width,
                     weft_color color);
-/* Text on a filled tag that sits above `box` (below or inside when there is no room) and never leaves the picture. */
-void weft_draw_label(weft_canvas *c, const float box[4], const char *text, size_t n_bytes, weft_color color);
+/* Text on a filled tag; (x, y) is its top left corner. */
+void weft_draw_tag(weft_canvas *c, float x, float y, const char *text, size_t n_bytes, weft_color color);
+void weft_draw_tag_size(weft_canvas *c, const char *text, size_t n_bytes, float *width, float *height);
+/* A tag that sits on `box`: above it, else inside its top, below it, inside its bottom; the first place that lies in the picture
+ * and meets none of the `n_taken` rectangles in `taken` (x1,y1,x2,y2; may be NULL). It never leaves the picture. Its own
+ * rectangle is written to `placed` (may be NULL). */
+void weft_draw_label(weft_canvas *c, const float box[4], const char *text, size_t n_bytes, weft_color color,
+                     const float (*taken)[4], size_t n_taken, float placed[4]);
 
 #endif

@@ -1,11 +1,11 @@
 /* Draws any result onto its picture, from the kinds of its columns alone; no executor is known by name.
  *
  *   BOX, QUAD, POINTS   outlines and dots, coloured by label (by item without one)
- *   LABEL, TEXT + SCORE a tag at the item's box or quad; without boxes a panel that lists the items with score bars
- *   MATTE               what it hides is dimmed with a checkerboard
- *   PICTURE             replaces the picture
- *   NUMBER, TENSOR      not drawn
- * Threads: any, one picture at a time. */
+ *   LABEL, SCORE        a tag at the item's box or quad
+ *   TEXT with QUAD      a sheet of paper to the right of the picture, every text at its place, in its size and direction (the
+ * picture doubles its width) LABEL or TEXT alone a panel below the picture that lists the items with bars for their scores (the
+ * picture grows) MATTE               what it hides is shown as a checkerboard PICTURE             replaces the picture NUMBER,
+ * TENSOR      not drawn At most 1000 items are drawn. Threads: any, one picture at a time. */
 #ifndef WEFT_IMAGE_DRAW_RESULT_H
 #define WEFT_IMAGE_DRAW_RESULT_H
 
