@@ -123,9 +123,10 @@ def classes(model, image, size, crop, prepare):
     """The whole score vector."""
     height, width = image.shape[:2]
     if crop:
-        scale = size / crop / min(height, width)
-        image = resize(image, round(width * scale), round(height * scale))
-        top, left = (image.shape[0] - size) // 2, (image.shape[1] - size) // 2
+        short = round(size / crop)  # as torchvision's Resize and CenterCrop
+        scaled = (short, int(short * height / width)) if width <= height else (int(short * width / height), short)
+        image = resize(image, *scaled)
+        top, left = round((scaled[1] - size) / 2), round((scaled[0] - size) / 2)
         image = image[top:top + size, left:left + size]
     else:
         image = resize(image, size, size)
