@@ -1,6 +1,7 @@
 """Prints the answer of a predict call as a small table: show_answer.py ANSWER.json"""
 import json
 import sys
+import unicodedata
 
 MOST_ROWS = 12
 WIDEST = 60
@@ -18,12 +19,17 @@ def cell_point(value):
     return ",".join(f"{v:.0f}" for v in value) if isinstance(value, list) else f"{value:.0f}"
 
 
+def width_of(text):
+    """Columns on a terminal: Chinese characters take two."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
 def table(items):
     columns = list(dict.fromkeys(key for item in items for key in item))
     rows = [columns] + [[cell(item.get(c, ""))[:WIDEST] for c in columns] for item in items[:MOST_ROWS]]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(columns))]
+    widths = [max(width_of(row[i]) for row in rows) for i in range(len(columns))]
     for row in rows:
-        print("  " + "  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip())
+        print("  " + "  ".join(text + " " * (width - width_of(text)) for text, width in zip(row, widths)).rstrip())
     if len(items) > MOST_ROWS:
         print(f"  and {len(items) - MOST_ROWS} more")
 
