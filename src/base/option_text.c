@@ -160,6 +160,10 @@ const weft_option *weft_option_find(const weft_option *table, const char *name, 
 /* ---- words ------------------------------------------------------------------------------------------------------------ */
 static void print_number(double v, char *buf, size_t n)
 {
+    if (v == rint(v) && fabs(v) < 1e18) {
+        snprintf(buf, n, "%.0f", v);
+        return;
+    }
     locale_t old = enter_c_locale();
     snprintf(buf, n, "%.15g", v);
     if (strtod(buf, NULL) != v)
@@ -185,14 +189,8 @@ static void print_duration(double ms, char *buf, size_t n)
 
 static void print_bytes_bound(double v, char *buf, size_t n)
 {
-    static const unit large[] = {{"TiB", 1099511627776.0},
-                                 {"GiB", 1073741824.0},
-                                 {"MiB", 1048576.0},
-                                 {"KiB", 1024.0},
-                                 {"TB", 1e12},
-                                 {"GB", 1e9},
-                                 {"MB", 1e6},
-                                 {"kB", 1e3}};
+    static const unit large[] = {{"TiB", 1099511627776.0}, {"TB", 1e12}, {"GiB", 1073741824.0}, {"GB", 1e9},
+                                 {"MiB", 1048576.0},       {"MB", 1e6},  {"KiB", 1024.0},       {"kB", 1e3}};
     for (size_t i = 0; i < sizeof(large) / sizeof(*large); i++) {
         if (v >= large[i].factor && fmod(v, large[i].factor) == 0) {
             snprintf(buf, n, "%.0f%s", v / large[i].factor, large[i].name);
@@ -237,7 +235,7 @@ char *weft_option_expected(const weft_option *o, weft_option_kind kind, char *bu
     if (kind == WEFT_OPT_ENUM)
         return expected_enum(o, buf, n);
     if (kind == WEFT_OPT_LIST) {
-        snprintf(buf, n, "a list, each %s", weft_option_expected(o, o->item, item, sizeof(item)));
+        snprintf(buf, n, "a list (each %s)", weft_option_expected(o, o->item, item, sizeof(item)));
         return buf;
     }
     if (kind == WEFT_OPT_STRING) {

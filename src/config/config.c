@@ -83,19 +83,23 @@ static void read_root(weft_reader *r, weft_config *c, weft_yaml_node *root, cons
                       const weft_backend *const *backends)
 {
     char words[80];
+    if (weft_node_is_null(root)) {
+        weft_read_mistake(r, (weft_place){.line = 1, .column = 1}, NULL, NULL, "%s", WEFT_YAML_EMPTY);
+        return;
+    }
     if (root->kind != WEFT_NODE_MAP) {
         weft_read_mistake(r, root->place, NULL, NULL, "expected a block of keys with at least \"models:\", got %s",
                           weft_node_words(root, words));
         return;
     }
     weft_section section = {.table = weft_config_root_table, .base = c};
-    weft_special models = {.name = "models"};
+    weft_special models = {.name = "models", .fields = weft_model_option_table};
     weft_entry *entries;
     size_t n;
     if (!weft_read_entries(r, root, NULL, &entries, &n))
         return;
     weft_read_sections(r, root, entries, n, NULL, &section, 1, &models, 1);
-    weft_drafts d = {.r = r, .config = c, .executors = executors, .backends = backends};
+    weft_drafts d = {.r = r, .config = c, .root = &section, .executors = executors, .backends = backends};
     if (!models.key)
         weft_read_mistake(r, root->place, NULL, NULL,
                           "\"models\" is missing: expected a list of models (\"models: []\" for none)");

@@ -13,7 +13,7 @@ void weft_read_models(weft_drafts *d, weft_yaml_node *node)
     weft_at *list = weft_read_alloc(r, 1, sizeof(*list));
     if (!list || weft_node_is_null(node))
         return;
-    list->name = "models";
+    *list = (weft_at){.name = "models", .sections = d->root, .n_sections = 1};
     if (node->kind != WEFT_NODE_LIST) {
         weft_read_mistake(r, node->place, list, NULL, "expected a list of models (each \"- name: ...\"), got %s",
                           weft_node_words(node, words));

@@ -310,6 +310,7 @@ static void read_slots(weft_drafts *d, weft_draft *m, const weft_special *specia
         *slot->at = (weft_at){.up = m->at, .name = specials[i].name};
         slot->index = i;
         slot->place = value->place;
+        m->n_slots = ++filled;
         if (value->kind == WEFT_NODE_LIST) {
             weft_read_mistake(d->r, value->place, slot->at, NULL,
                               "expected the name of a model, a model file, or a block with the options of a model, got a list");
@@ -324,7 +325,6 @@ static void read_slots(weft_drafts *d, weft_draft *m, const weft_special *specia
         } else {
             slot->node = value;
         }
-        m->n_slots = ++filled;
     }
 }
 
@@ -338,20 +338,21 @@ static void check_files(weft_drafts *d, const weft_draft *m, bool path_was_wrong
         weft_read_mistake(d->r, m->m.place, m->at, NULL, "\"path\" is missing: the type %s runs a model file", x->name);
         return;
     }
+    bool none = !m->n_slots;
     char list[300] = "";
     size_t len = 0;
     for (size_t i = 0; x->submodels && x->submodels[i].slot; i++) {
         bool given = false;
         for (size_t k = 0; k < m->n_slots; k++)
             given |= m->slots[k].index == i;
-        if (!given && x->submodels[i].required)
+        if (!given && !none && x->submodels[i].required)
             weft_read_mistake(d->r, m->m.place, m->at, NULL,
                               "the sub-model \"%s\" is missing (%s): expected a model's name, a file or a block",
                               x->submodels[i].slot, x->submodels[i].help ? x->submodels[i].help : "");
         if (len + 70 < sizeof(list))
             len += (size_t)snprintf(list + len, sizeof(list) - len, "%s\"%s\"", len ? ", " : "", x->submodels[i].slot);
     }
-    if (!m->n_slots)
+    if (none)
         weft_read_mistake(d->r, m->m.place, m->at, NULL, "\"path\" is missing: the type %s runs a model file%s%s", x->name,
                           len ? ", or the sub-models " : "", list);
 }

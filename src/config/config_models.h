@@ -31,6 +31,7 @@ struct weft_draft {
 typedef struct weft_drafts {
     weft_reader *r;
     weft_config *config;
+    const weft_section *root; /* keys beside `models`, for suggestions */
     const weft_executor *const *executors;
     const weft_backend *const *backends;
     weft_draft *first, *last;

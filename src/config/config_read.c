@@ -289,7 +289,8 @@ static void add_sections(names *all, const weft_section *sections, size_t n)
 }
 
 /* "preprocess.input_size" when a block of this level has the key. */
-static const char *inside(weft_reader *r, const weft_section *sections, size_t n, const char *key)
+static const char *inside(weft_reader *r, const weft_section *sections, size_t n, const weft_special *specials, size_t n_specials,
+                          const char *key)
 {
     for (size_t i = 0; i < n; i++) {
         for (const weft_option *o = sections[i].table; o && o->kind != WEFT_OPT_END; o++) {
@@ -298,7 +299,26 @@ static const char *inside(weft_reader *r, const weft_section *sections, size_t n
                 return weft_arena_printf(r->arena, "%s.%s", o->name, inner->name);
         }
     }
+    for (size_t i = 0; i < n_specials; i++) {
+        const weft_option *inner = weft_option_find(specials[i].fields, key, strlen(key));
+        if (inner)
+            return weft_arena_printf(r->arena, "%s[].%s", specials[i].name, inner->name);
+    }
     return NULL;
+}
+
+/* "device" for "device_id": part of exactly one name. */
+static const char *containing(const names *all, const char *key)
+{
+    const char *found = NULL;
+    for (size_t i = 0; strlen(key) >= 4 && i < all->n; i++) {
+        if (!strstr(all->items[i], key))
+            continue;
+        if (found)
+            return NULL;
+        found = all->items[i];
+    }
+    return found;
 }
 
 /* The level above whose mapping may hold the key. */
@@ -329,9 +349,11 @@ static void unknown_key(weft_reader *r, const weft_yaml_node *key, const weft_at
         add_sections(&all, sections, n_sections);
         for (size_t i = 0; i < n_specials; i++)
             add_name(&all, specials[i].name);
-        suggestion = inside(r, sections, n_sections, key->text);
+        suggestion = inside(r, sections, n_sections, specials, n_specials, key->text);
         if (!suggestion)
             suggestion = weft_nearest_name(key->text, all.items, all.n);
+        if (!suggestion)
+            suggestion = containing(&all, key->text);
         if (!suggestion && outside(at, key->text)) {
             weft_read_mistake(r, key->place, at, NULL, "unknown key %s: it belongs further out, not into this block", text);
             return;

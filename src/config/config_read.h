@@ -36,6 +36,7 @@ typedef struct weft_section {
 /* A key that the caller reads itself. */
 typedef struct weft_special {
     const char *name;
+    const weft_option *fields;   /* what its blocks may hold, for suggestions; NULL = not said */
     weft_yaml_node *key, *value; /* filled: where it was given, or NULL */
 } weft_special;
 

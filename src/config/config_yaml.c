@@ -291,6 +291,7 @@ static const char *advice(const char *problem)
         {"did not find expected ',' or '}'", ": close the block with }"},
         {"found unexpected end of stream", ": a quote or bracket is left open"},
         {"cannot start any token", ": a text that starts with this character needs quotes"},
+        {"did not find expected node content", ": a list or block is left open, or a value is missing"},
         {"could not find expected ':'", ": a key needs \": \" after it"},
     };
     for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
@@ -356,8 +357,7 @@ weft_status weft_yaml_parse(weft_arena *arena, const char *text, size_t n_bytes,
     if (s)
         return s;
     if (!b.root)
-        return syntax(&b, (weft_place){.line = 1, .column = 1},
-                      "the file is empty: expected at least \"models:\" with a list of models");
+        return syntax(&b, (weft_place){.line = 1, .column = 1}, WEFT_YAML_EMPTY);
     *root = b.root;
     return WEFT_OK;
 }

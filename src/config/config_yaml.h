@@ -12,6 +12,8 @@
 
 struct weft_arena;
 
+#define WEFT_YAML_EMPTY "the file is empty: expected at least \"models:\" with a list of models"
+
 typedef enum weft_node_kind { WEFT_NODE_SCALAR = 1, WEFT_NODE_LIST, WEFT_NODE_MAP } weft_node_kind;
 
 typedef struct weft_yaml_node weft_yaml_node;
