@@ -408,7 +408,7 @@ static void read_block(weft_drafts *d, weft_draft *m, weft_yaml_node *node, weft
         read_places(d, m, paths);
     finish_backend(d, m, value_of(entries, n, &sections[0], offsetof(weft_model_config, backend)));
     for (size_t i = n_slots; i < n_specials; i++)
-        if (specials[i].key)
+        if (specials[i].key && !weft_node_is_null(specials[i].value))
             read_backend_block(d, m, &specials[i]);
     if (!x)
         return;

@@ -137,11 +137,11 @@ static const char *severity_name(weft_severity s)
 static bool find_line(const weft_diagnostics *d, int number, const char **line, size_t *n)
 {
     const char *s = d->source, *end = s ? s + d->n_source : NULL;
-    for (int i = 1; s && s < end && i < number; i++) {
+    for (int i = 1; s && i < number; i++) {
         const char *nl = memchr(s, '\n', (size_t)(end - s));
-        s = nl ? nl + 1 : NULL;
+        s = nl && nl + 1 < end ? nl + 1 : NULL;
     }
-    if (!s || s > end || number < 1)
+    if (!s)
         return false;
     const char *nl = memchr(s, '\n', (size_t)(end - s));
     *line = s;
