@@ -69,3 +69,42 @@ int weft_output_index(const weft_model_view *m, const char *name)
             return (int)i;
     return -1;
 }
+
+/* True when all dims of a row but one are 1; *n is that one, -1 if dynamic. */
+static bool is_vector(const weft_tensor_desc *d, int64_t *n)
+{
+    if (!weft_is_float(d->dtype) || d->rank < 1)
+        return false;
+    int from = d->rank > 1; /* dim 0 is the batch, unless there is nothing else */
+    *n = 1;
+    for (int i = from; i < d->rank; i++) {
+        if (d->shape[i] == 1)
+            continue;
+        if (*n != 1)
+            return false;
+        *n = d->shape[i];
+    }
+    return *n != 0;
+}
+
+weft_status weft_vector_output(const weft_model_view *m, const char *name, size_t *index, int64_t *n, weft_error *err)
+{
+    char list[512];
+    size_t n_fit = 0;
+    if (name && weft_output_index(m, name) < 0)
+        return weft_fail(err, WEFT_E_CONFIG, "the model has no output %s; it has %s", name,
+                         weft_outputs_print(m, list, sizeof list));
+    for (size_t i = 0; i < m->n_outputs; i++) {
+        int64_t length;
+        if ((name && weft_output_index(m, name) != (int)i) || !is_vector(&m->outputs[i], &length))
+            continue;
+        *index = i;
+        *n = length;
+        n_fit++;
+    }
+    if (n_fit == 1)
+        return WEFT_OK;
+    return weft_fail(err, WEFT_E_CONFIG, "%s shaped [batch, n] was expected; the model's outputs are %s%s",
+                     name ? "a floating output" : "one floating output", weft_outputs_print(m, list, sizeof list),
+                     n_fit > 1 ? "; name one with postprocess.output" : "");
+}

@@ -15,5 +15,8 @@ weft_status weft_output_floats(const weft_tensor *t, int64_t n_expected, weft_bu
 char *weft_outputs_print(const weft_model_view *m, char *buf, size_t n_buf);
 /* Index of the output with this name, or -1. */
 int weft_output_index(const weft_model_view *m, const char *name);
+/* The output that is one vector a row ([N,n], [N,n,1,1], or [n] without a batch): the one called `name`, or with name NULL the
+ * only one. *n is its length, -1 when it is dynamic. CONFIG with the outputs there are otherwise. */
+weft_status weft_vector_output(const weft_model_view *m, const char *name, size_t *index, int64_t *n, weft_error *err);
 
 #endif

@@ -137,46 +137,6 @@ static const weft_preprocess_defaults plain_pixels = {
 
 /* ---- open ---------------------------------------------------------------------------------------------------------- */
 
-/* True when one row of the output is a vector (all dims but one are 1); *n_classes is its length, -1 if dynamic. */
-static bool is_vector(const weft_tensor_desc *d, int64_t *n_classes)
-{
-    if (!weft_is_float(d->dtype) || d->rank < 1)
-        return false;
-    int from = d->rank > 1; /* dim 0 is the batch, unless there is nothing else */
-    *n_classes = 1;
-    for (int i = from; i < d->rank; i++) {
-        if (d->shape[i] == 1)
-            continue;
-        if (*n_classes != 1)
-            return false;
-        *n_classes = d->shape[i];
-    }
-    return *n_classes != 0;
-}
-
-static weft_status find_scores(classify_state *st, const weft_model_view *m, weft_error *err)
-{
-    const char *name = st->options->postprocess.output;
-    char list[512];
-    size_t n_fit = 0;
-    if (name && weft_output_index(m, name) < 0)
-        return weft_fail(err, WEFT_E_CONFIG, "the model has no output %s; it has %s", name,
-                         weft_outputs_print(m, list, sizeof list));
-    for (size_t i = 0; i < m->n_outputs; i++) {
-        int64_t n_classes;
-        if ((name && weft_output_index(m, name) != (int)i) || !is_vector(&m->outputs[i], &n_classes))
-            continue;
-        st->output = i;
-        st->n_classes = n_classes;
-        n_fit++;
-    }
-    if (n_fit == 1)
-        return WEFT_OK;
-    return weft_fail(err, WEFT_E_CONFIG, "%s shaped [batch, classes] was expected; the model's outputs are %s%s",
-                     name ? "a floating output" : "one floating output", weft_outputs_print(m, list, sizeof list),
-                     n_fit > 1 ? "; name one with postprocess.output" : "");
-}
-
 static weft_status classify_open(const weft_open *o, void **state, weft_error *err)
 {
     classify_state *st = o->alloc(o, sizeof *st);
@@ -187,7 +147,7 @@ static weft_status classify_open(const weft_open *o, void **state, weft_error *e
     bool bytes = o->model && o->model->n_inputs == 1 && weft_dtype_bytes(o->model->inputs[0].dtype) == 1;
     weft_status s = weft_picture_input_open(&st->input, o, &st->options->preprocess, bytes ? &plain_pixels : &imagenet, err);
     if (s == WEFT_OK)
-        s = find_scores(st, o->model, err);
+        s = weft_vector_output(o->model, st->options->postprocess.output, &st->output, &st->n_classes, err);
     if (s == WEFT_OK)
         s = weft_labels_open(o, st->options->postprocess.labels, &st->labels, err);
     if (s == WEFT_OK)
