@@ -38,6 +38,8 @@ weft_part(wire wire)
 weft_part(engine engine LIBS m)
 weft_part(backend_fake backend/fake)
 weft_part(backend_onnxruntime backend/onnxruntime LIBS ${CMAKE_DL_LIBS})
+# A C++ exception of ONNX Runtime passes through its allocator (see the head of the file).
+set_source_files_properties(${CMAKE_SOURCE_DIR}/src/backend/onnxruntime/ort_memory.c PROPERTIES COMPILE_OPTIONS -fexceptions)
 weft_part(backend backend)
 weft_part(vision vision LIBS m)
 # Every folder of src/executor is one executor: a new one needs no line here.
