@@ -1,0 +1,1 @@
+weft_fuzz(wire LIBS weft_wire ${BASE})
