@@ -311,9 +311,10 @@ static void read_slots(weft_drafts *d, weft_draft *m, const weft_special *specia
         slot->index = i;
         slot->place = value->place;
         m->n_slots = ++filled;
-        if (value->kind == WEFT_NODE_LIST) {
+        if (value->kind == WEFT_NODE_LIST || (value->kind == WEFT_NODE_SCALAR && strlen(value->text) != value->n_bytes)) {
             weft_read_mistake(d->r, value->place, slot->at, NULL,
-                              "expected the name of a model, a model file, or a block with the options of a model, got a list");
+                              "expected the name of a model, a model file, or a block with the options of a model, got %s",
+                              value->kind == WEFT_NODE_LIST ? "a list" : "text with a NUL character");
             continue;
         }
         if (value->kind == WEFT_NODE_MAP) {

@@ -24,13 +24,17 @@ static const char *nearest_word(const weft_option *o, weft_option_kind kind, con
     return n ? weft_nearest_name(text, names, n) : NULL;
 }
 
+static bool is_short_text(const weft_yaml_node *node)
+{
+    return node->kind == WEFT_NODE_SCALAR && node->n_bytes <= 16 && strlen(node->text) == node->n_bytes;
+}
+
 /* "[640, 480]" as YAML gives it: a list of two scalars. */
 static bool size_from_list(weft_reader *r, const weft_option *o, const weft_yaml_node *node, const weft_at *at, void *dst)
 {
     char text[64];
     const weft_yaml_cell *w = node->first, *h = w ? w->next : NULL;
-    if (node->n != 2 || w->value->kind != WEFT_NODE_SCALAR || h->value->kind != WEFT_NODE_SCALAR || w->value->n_bytes > 16 ||
-        h->value->n_bytes > 16) {
+    if (node->n != 2 || !is_short_text(w->value) || !is_short_text(h->value)) {
         char want[512];
         weft_read_mistake(r, node->place, at, NULL, "expected %s, got a list of %zu",
                           weft_option_expected(o, WEFT_OPT_SIZE, want, sizeof(want)), node->n);

@@ -166,9 +166,12 @@ static weft_status add_scalar(builder *b, const yaml_event_t *e)
         return s;
     node->plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
     node->n_bytes = e->data.scalar.length;
-    node->text = weft_arena_strndup(b->arena, (const char *)e->data.scalar.value, node->n_bytes);
-    if (!node->text)
+    char *text = weft_arena_alloc(b->arena, node->n_bytes + 1); /* all of it, NUL characters too */
+    if (!text)
         return no_memory(b);
+    memcpy(text, e->data.scalar.value, node->n_bytes);
+    text[node->n_bytes] = 0;
+    node->text = text;
     s = read_tag(b, e->data.scalar.tag, node);
     return s ? s : append(b, node);
 }

@@ -47,10 +47,12 @@ void weft_diagnostics_source(weft_diagnostics *d, const char *file, const char *
     if (!d)
         return;
     const char *name = weft_arena_strdup(d->arena, file ? file : "");
-    const char *copy = weft_arena_strndup(d->arena, text ? text : "", text ? n_bytes : 0);
+    char *copy = weft_arena_alloc(d->arena, n_bytes); /* may hold NUL characters */
     if (name)
         d->file = name;
     if (copy) {
+        if (text && n_bytes)
+            memcpy(copy, text, n_bytes);
         d->source = copy;
         d->n_source = text ? n_bytes : 0;
     }

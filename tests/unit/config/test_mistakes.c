@@ -280,6 +280,15 @@ static const struct {
      "2:19 models[0].path: expected UTF-8 text without NUL characters\n"
      "2:32 models[0]: expected a name as key, got text with a NUL character\n"
      "2:52 models[0].version: expected UTF-8 text without NUL characters\n"},
+    {"NUL characters where text is not the kind",
+     "models:\n"
+     "- {name: m, type: kinds, path: m.onnx, whole: \"1\\00000000000000000000000000000\", area: [1, \"2\\0\"], flag: \"\\0\"}\n"
+     "- {name: n, type: ocr, path: m.onnx, detect: \"a.onnx\\0b\"}\n",
+     "2:47 models[0].whole: expected a whole number from -10 to 1000000 rows, got \"1 0000000000000000000000000000\"\n"
+     "2:88 models[0].area: expected a size with sides from 1 to 8192, like [640, 480], got a list of 2\n"
+     "2:106 models[0].flag: expected true or false, got \" \"\n"
+     "3:46 models[1].detect: expected the name of a model, a model file, or a block with the options of a model, got text with a "
+     "NUL character\n"},
 };
 
 static void test_table(void **state)

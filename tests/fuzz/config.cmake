@@ -1,0 +1,5 @@
+weft_fuzz(config LIBS weft_config ${BASE} MODIFIED 300)
+target_sources(fuzz_config PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/unit/config/help_config.c)
+if(TARGET fuzz_config_live)
+  target_sources(fuzz_config_live PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/unit/config/help_config.c)
+endif()
