@@ -9,8 +9,8 @@ static weft_status open_scratch(weft_ocr_page *page, int64_t n_classes, int64_t 
 {
     if (!page->class_row)
         page->class_row = weft_pipe_alloc(page->pipe, (size_t)n_classes * sizeof *page->class_row);
-    if (page->classes_room < (size_t)n_steps) {
-        page->classes_room = 2 * (size_t)n_steps;
+    if (!page->classes || page->classes_room < (size_t)n_steps) {
+        page->classes_room = 2 * (size_t)n_steps + 1;
         page->classes = weft_pipe_alloc(page->pipe, page->classes_room * sizeof *page->classes);
     }
     if (page->class_row && page->classes)
