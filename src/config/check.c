@@ -351,6 +351,8 @@ weft_status weft_config_check(const weft_config *c, weft_log_fn log, void *log_c
     weft_diagnostics *own = diags ? NULL : weft_diagnostics_create();
     check k = {.config = c, .diags = diags ? diags : own, .log = log, .log_cookie = log_cookie};
     k.arena = weft_arena_create(NULL, SCRATCH_BYTES);
+    if (k.diags && !*weft_diagnostics_file(k.diags))
+        weft_diagnostics_source(k.diags, c->file, NULL, 0); /* places without quoted lines */
     while (c->engine.backends && c->engine.backends[k.n_backends])
         k.n_backends++;
     if (k.arena && k.diags) {

@@ -19,13 +19,25 @@ static void put_cell(weft_buffer *out, const char *s)
     }
 }
 
+/* Without the example that a message gives: the head of the page has them all. */
+static void put_expected(weft_buffer *out, const weft_option *o, weft_option_kind kind)
+{
+    char text[512], *example;
+    weft_option_expected(o, kind, text, sizeof(text));
+    example = strstr(text, ", like ");
+    if (example)
+        *example = 0;
+    put_cell(out, text);
+}
+
 static void put_accepts(weft_buffer *out, const weft_option *o)
 {
-    char text[512];
     if (o->kind == WEFT_OPT_LIST) {
-        weft_buffer_puts(out, "list of ");
-        weft_option_expected(o, o->item, text, sizeof(text));
-        put_cell(out, text);
+        weft_buffer_puts(out, "list, each ");
+        if (o->is_path)
+            weft_buffer_puts(out, "a path");
+        else
+            put_expected(out, o, o->item);
         if (o->max_count)
             weft_buffer_printf(out, "; at most %zu", o->max_count);
         return;
@@ -39,7 +51,7 @@ static void put_accepts(weft_buffer *out, const weft_option *o)
             weft_buffer_printf(out, "%s`%s`", v == o->values ? "" : ", ", v->name);
         return;
     }
-    put_cell(out, weft_option_expected(o, o->kind, text, sizeof(text)));
+    put_expected(out, o, o->kind);
 }
 
 static bool is_block(const weft_option *o)
@@ -96,7 +108,7 @@ static void put_details(weft_buffer *out, const weft_option *table, const char *
     char inner[256];
     for (const weft_option *o = table; o && o->kind != WEFT_OPT_END; o++) {
         if (o->details || has_enum_help(o)) {
-            weft_buffer_printf(out, "\n**`%s%s`** %s\n", prefix, o->name, o->details ? o->details : "");
+            weft_buffer_printf(out, "\n**`%s%s`**%s%s\n", prefix, o->name, o->details ? " " : "", o->details ? o->details : "");
             for (const weft_enum_value *v = o->values; has_enum_help(o) && v->name; v++)
                 weft_buffer_printf(out, "%s- `%s`: %s\n", v == o->values ? "\n" : "", v->name, v->help ? v->help : "");
         }
