@@ -8,7 +8,7 @@
  *   - CMYK and YCCK JPEG use the Adobe convention (stored inverted): R = C' K' / 255;
  *   - grey from a YCbCr JPEG is its Y plane; from other pictures see weft_picture_convert.
  * A file whose pixels are all there is decoded even when bytes after them are missing (JPEG without EOI, PNG without IEND). A
- * file that lost pixels (truncated, a damaged code stream, a progressive JPEG that ends before its last scan) is refused as
+ * file that lost pixels (truncated, a damaged code stream, a progressive JPEG without EOI that lacks scans) is refused as
  * UNPROCESSABLE, never half answered.
  *
  * Bounds: bytes, sides and pixels are checked from the header before pixel memory is taken; progressive JPEG scans, PNG chunks

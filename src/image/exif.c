@@ -12,9 +12,31 @@ static uint32_t rd32(const uint8_t *p, int little)
     return little ? rd16(p, 1) | rd16(p + 2, 1) << 16 : rd16(p + 2, 0) | rd16(p, 0) << 16;
 }
 
+/* The value of an entry with one whole number; 0 for anything else. The standard says SHORT; cameras and tools write the other
+ * widths too. */
+static uint32_t number_of(const uint8_t *entry, int little)
+{
+    enum { BYTE = 1, SHORT = 3, LONG = 4, SBYTE = 6, SSHORT = 8, SLONG = 9 };
+    if (rd32(entry + 4, little) != 1)
+        return 0;
+    switch (rd16(entry + 2, little)) {
+    case BYTE:
+    case SBYTE:
+        return entry[8];
+    case SHORT:
+    case SSHORT:
+        return rd16(entry + 8, little);
+    case LONG:
+    case SLONG:
+        return rd32(entry + 8, little);
+    default:
+        return 0;
+    }
+}
+
 int weft_exif_orientation(const uint8_t *tiff, size_t n_bytes)
 {
-    enum { TAG_ORIENTATION = 0x0112, TYPE_SHORT = 3, ENTRY_BYTES = 12 };
+    enum { TAG_ORIENTATION = 0x0112, ENTRY_BYTES = 12 };
     if (n_bytes >= 6 && memcmp(tiff, "Exif\0\0", 6) == 0) {
         tiff += 6;
         n_bytes -= 6;
@@ -34,9 +56,7 @@ int weft_exif_orientation(const uint8_t *tiff, size_t n_bytes)
             return 1;
         if (rd16(tiff + entry, little) != TAG_ORIENTATION)
             continue;
-        if (rd16(tiff + entry + 2, little) != TYPE_SHORT || rd32(tiff + entry + 4, little) != 1)
-            return 1;
-        uint32_t v = rd16(tiff + entry + 8, little);
+        uint32_t v = number_of(tiff + entry, little);
         return v >= 1 && v <= 8 ? (int)v : 1;
     }
     return 1;

@@ -1,5 +1,5 @@
 /* The one fact of EXIF that changes pixels: orientation.
- * Source: Exif 2.32 (CIPA DC-008), TIFF header and IFD0, tag 0x0112 SHORT.
+ * Source: Exif 2.32 (CIPA DC-008), TIFF header and IFD0, tag 0x0112 (SHORT; other whole numbers are taken as well).
  * Never fails, never loops, reads only inside the block: anything malformed is orientation 1. */
 #ifndef WEFT_IMAGE_EXIF_H
 #define WEFT_IMAGE_EXIF_H

@@ -10,7 +10,7 @@
 #include <ft2build.h>
 #include FT_FREETYPE_H
 
-enum { MAX_FACES = 3, CACHE_SLOTS = 512, MIN_SIZE_PX = 4, MAX_SIZE_PX = 512, MAX_FACES_IN_FILE = 64 };
+enum { MAX_FACES = 3, CACHE_SLOTS = 512, MIN_SIZE_PX = 4, MAX_SIZE_PX = 512 };
 
 typedef struct cached {
     uint32_t code_point;
@@ -26,58 +26,39 @@ struct weft_font {
     cached cache[CACHE_SLOTS];
 };
 
-/* Looked through in this order; the first that loads is the main face, the next two fill its gaps. "face": which family of a
- * collection is wanted. */
+/* Looked through in this order; the first that loads is the main face, the next two fill its gaps. Collections: the face with the
+ * wanted language, by its usual place in the file (opening every face of a collection to look for it would take longer than
+ * drawing). */
 static const struct {
-    const char *path, *face;
+    const char *path;
+    FT_Long index;
 } usual_fonts[] = {
-    {"/usr/share/fonts/opentype/noto/NotoSansCJK-Medium.ttc", "SC"},
-    {"/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc", "SC"},
-    {"/usr/share/fonts/noto-cjk/NotoSansCJK-Regular.ttc", "SC"},
-    {"/usr/share/fonts/google-noto-cjk/NotoSansCJK-Regular.ttc", "SC"},
-    {"/usr/share/fonts/google-noto-sans-cjk-fonts/NotoSansCJK-Regular.ttc", "SC"},
-    {"/usr/share/fonts/truetype/noto/NotoSans-Regular.ttf", NULL},
-    {"/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", NULL},
-    {"/usr/share/fonts/dejavu/DejaVuSans.ttf", NULL},
-    {"/usr/share/fonts/TTF/DejaVuSans.ttf", NULL},
-    {"/usr/share/fonts/truetype/wqy/wqy-zenhei.ttc", NULL},
-    {"/usr/share/fonts/truetype/wqy/wqy-microhei.ttc", NULL},
-    {"/usr/share/fonts/wqy-zenhei/wqy-zenhei.ttc", NULL},
+    {"/usr/share/fonts/opentype/noto/NotoSansCJK-Medium.ttc", 2}, /* 2 = Simplified Chinese */
+    {"/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc", 2},
+    {"/usr/share/fonts/noto-cjk/NotoSansCJK-Regular.ttc", 2},
+    {"/usr/share/fonts/google-noto-cjk/NotoSansCJK-Regular.ttc", 2},
+    {"/usr/share/fonts/google-noto-sans-cjk-fonts/NotoSansCJK-Regular.ttc", 2},
+    {"/usr/share/fonts/truetype/noto/NotoSans-Regular.ttf", 0},
+    {"/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", 0},
+    {"/usr/share/fonts/dejavu/DejaVuSans.ttf", 0},
+    {"/usr/share/fonts/TTF/DejaVuSans.ttf", 0},
+    {"/usr/share/fonts/truetype/wqy/wqy-zenhei.ttc", 0},
+    {"/usr/share/fonts/truetype/wqy/wqy-microhei.ttc", 0},
+    {"/usr/share/fonts/wqy-zenhei/wqy-zenhei.ttc", 0},
 };
 
 /* ---- open ---------------------------------------------------------------------------------------------------------------- */
-static FT_Error open_face(FT_Library library, const char *path, const char *family_part, FT_Face *out)
-{
-    FT_Error e = FT_New_Face(library, path, 0, out);
-    if (e != 0)
-        return e;
-    FT_Long n = (*out)->num_faces < MAX_FACES_IN_FILE ? (*out)->num_faces : MAX_FACES_IN_FILE;
-    for (FT_Long i = 1; family_part && i < n; i++) {
-        FT_Face f;
-        if ((*out)->family_name && strstr((*out)->family_name, family_part))
-            break;
-        if (FT_New_Face(library, path, i, &f) != 0)
-            continue;
-        if (f->family_name && strstr(f->family_name, family_part)) {
-            FT_Done_Face(*out);
-            *out = f;
-            break;
-        }
-        FT_Done_Face(f);
-    }
-    return 0;
-}
-
 static void open_usual(weft_font *f)
 {
     for (size_t i = 0; i < sizeof(usual_fonts) / sizeof(usual_fonts[0]) && f->n_faces < MAX_FACES; i++)
-        if (open_face(f->library, usual_fonts[i].path, usual_fonts[i].face, &f->faces[f->n_faces]) == 0)
+        if (FT_New_Face(f->library, usual_fonts[i].path, usual_fonts[i].index, &f->faces[f->n_faces]) == 0 ||
+            FT_New_Face(f->library, usual_fonts[i].path, 0, &f->faces[f->n_faces]) == 0)
             f->n_faces++;
 }
 
 static weft_status open_given(weft_font *f, const char *path, weft_error *err)
 {
-    FT_Error e = open_face(f->library, path, NULL, &f->faces[0]);
+    FT_Error e = FT_New_Face(f->library, path, 0, &f->faces[0]);
     if (e == FT_Err_Cannot_Open_Resource)
         return weft_fail(err, WEFT_E_NOT_FOUND, "the font file cannot be opened; give the path of a TrueType or OpenType font");
     if (e == FT_Err_Out_Of_Memory)

@@ -9,33 +9,33 @@
 static const double imagenet_mean[3] = {0.485, 0.456, 0.406}, imagenet_std[3] = {0.229, 0.224, 0.225};
 
 /* ---- shape --------------------------------------------------------------------------------------------------------------- */
-static bool is_channels(int64_t d)
+/* How much a dimension looks like the channels of a picture: colour before colour with alpha before grey. */
+static int channel_likeness(int64_t d)
 {
-    return d == 1 || d == 3 || d == 4;
+    return d == 3 ? 3 : d == 4 ? 2 : d == 1 ? 1 : 0;
 }
 
 static weft_status choose_layout(const weft_tensor_desc *in, const int64_t d[3], weft_layout wanted, weft_layout *out,
                                  weft_error *err)
 {
     char shape[128];
-    bool first = is_channels(d[0]) || d[0] < 0, last = is_channels(d[2]) || d[2] < 0;
-    bool surely_first = is_channels(d[0]), surely_last = is_channels(d[2]);
+    int first = channel_likeness(d[0]), last = channel_likeness(d[2]);
+    bool first_may = first || d[0] < 0, last_may = last || d[2] < 0;
     weft_shape_print(in->shape, in->rank, shape, sizeof(shape));
-    if ((wanted == WEFT_LAYOUT_NCHW && !first) || (wanted == WEFT_LAYOUT_NHWC && !last))
-        return weft_fail(err, WEFT_E_CONFIG, "layout is %s, but input %s of the model has the shape %s; the other layout fits",
+    if ((wanted == WEFT_LAYOUT_NCHW && !first_may) || (wanted == WEFT_LAYOUT_NHWC && !last_may))
+        return weft_fail(err, WEFT_E_CONFIG,
+                         "layout is %s, but input %s of the model has the shape %s, which has no 1, 3 or 4 channels there",
                          wanted == WEFT_LAYOUT_NCHW ? "nchw" : "nhwc", in->name, shape);
-    if (wanted != WEFT_LAYOUT_AUTO)
-        *out = wanted;
-    else if (surely_first != surely_last)
-        *out = surely_first ? WEFT_LAYOUT_NCHW : WEFT_LAYOUT_NHWC;
-    else if (surely_first ||
-             (first && last &&
-              d[1] < 0)) /* both could be: a picture of 1, 3 or 4 pixels is no model's input, or nothing is fixed */
-        *out = WEFT_LAYOUT_NCHW;
-    else
+    if (!first_may && !last_may)
         return weft_fail(err, WEFT_E_CONFIG,
                          "input %s of the model has the shape %s; a picture input has 1, 3 or 4 channels first or last", in->name,
                          shape);
+    if (wanted != WEFT_LAYOUT_AUTO)
+        *out = wanted;
+    else if (first || last)
+        *out = first >= last ? WEFT_LAYOUT_NCHW : WEFT_LAYOUT_NHWC;
+    else /* nothing is fixed: the usual one, and the other when a fixed size stands where its channels would be */
+        *out = first_may ? WEFT_LAYOUT_NCHW : WEFT_LAYOUT_NHWC;
     return WEFT_OK;
 }
 

@@ -456,7 +456,7 @@ static void area_row(weft_resizer *r, int32_t y, uint8_t *d)
 void weft_resizer_row(weft_resizer *r, int32_t y, uint8_t *row)
 {
     int32_t n = r->width * r->channels;
-    const int32_t *at = r->y_at + (r->y_at ? (size_t)y * (size_t)r->taps : 0);
+    const int32_t *at = r->y_at ? r->y_at + (size_t)y * (size_t)r->taps : NULL;
     int32_t *rows[MAX_TAPS];
     switch (r->how) {
     case METHOD_NEAREST:
