@@ -207,7 +207,7 @@ static void after_give(void *arg)
 static void overflows_are_seen(void **state)
 {
 #ifdef WEFT_ASAN
-    for (size_t n = 1; n < 200; n++)
+    for (size_t n = 1; n < 200; n += n < 17 ? 1 : 23)
         assert_true(dies(one_past, &n));
     assert_true(dies(after_give, NULL));
 #else
