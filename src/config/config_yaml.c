@@ -145,7 +145,7 @@ static weft_status new_node(builder *b, weft_node_kind kind, const yaml_event_t 
 static weft_status open_node(builder *b, weft_node_kind kind, const yaml_event_t *e, const yaml_char_t *anchor_name,
                              const yaml_char_t *tag)
 {
-    weft_yaml_node *node;
+    weft_yaml_node *node = NULL;
     weft_status s = new_node(b, kind, e, anchor_name, tag, &node);
     if (!s)
         s = append(b, node);
@@ -160,7 +160,7 @@ static weft_status open_node(builder *b, weft_node_kind kind, const yaml_event_t
 
 static weft_status add_scalar(builder *b, const yaml_event_t *e)
 {
-    weft_yaml_node *node;
+    weft_yaml_node *node = NULL;
     weft_status s = new_node(b, WEFT_NODE_SCALAR, e, e->data.scalar.anchor, NULL, &node);
     if (s)
         return s;

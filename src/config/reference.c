@@ -79,6 +79,13 @@ static void put_row(weft_buffer *out, const weft_option *o, const char *prefix)
     weft_buffer_puts(out, " |\n");
 }
 
+/* What stands before the keys of a block. false: deeper than any table is. */
+static bool inner_prefix(char *buf, size_t n, const char *prefix, const weft_option *o)
+{
+    const char *mark = o->kind == WEFT_OPT_STRUCT ? "." : o->kind == WEFT_OPT_STRUCT_LIST ? "[]." : ".KEY.";
+    return (size_t)snprintf(buf, n, "%s%s%s", prefix, o->name, mark) < n;
+}
+
 static void put_rows(weft_buffer *out, const weft_option *table, const char *prefix)
 {
     char inner[256];
@@ -86,10 +93,8 @@ static void put_rows(weft_buffer *out, const weft_option *table, const char *pre
         put_row(out, o, prefix);
         if (!is_block(o))
             continue;
-        snprintf(inner, sizeof(inner), "%s%s%s", prefix, o->name,
-                 o->kind == WEFT_OPT_STRUCT        ? "."
-                 : o->kind == WEFT_OPT_STRUCT_LIST ? "[]."
-                                                   : ".KEY.");
+        if (!inner_prefix(inner, sizeof(inner), prefix, o))
+            continue;
         put_rows(out, o->fields, inner);
     }
 }
@@ -114,10 +119,8 @@ static void put_details(weft_buffer *out, const weft_option *table, const char *
         }
         if (!is_block(o))
             continue;
-        snprintf(inner, sizeof(inner), "%s%s%s", prefix, o->name,
-                 o->kind == WEFT_OPT_STRUCT        ? "."
-                 : o->kind == WEFT_OPT_STRUCT_LIST ? "[]."
-                                                   : ".KEY.");
+        if (!inner_prefix(inner, sizeof(inner), prefix, o))
+            continue;
         put_details(out, o->fields, inner);
     }
 }
