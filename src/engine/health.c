@@ -1,0 +1,376 @@
+/* Health: facts are stored, the state is computed from them. The maintenance thread re-creates broken instances, makes spares for
+ * lost ones, and brings an unhealthy model back: instances anew, one real inference, then service; with Fibonacci back-off
+ * between tries. */
+#include <stdio.h>
+#include <string.h>
+
+#include "engine_internal.h"
+
+#define BREAKER_FAILURES 5 /* server failures in a row, none of them the client's */
+#define BACKOFF_MAX_NS (300 * WEFT_S)
+
+/* ---- the state
+ * -------------------------------------------------------------------------------------------------------------------------- */
+static const weft_model *sick_sub(const weft_model *m)
+{
+    for (size_t i = 0; i < m->n_subs; i++)
+        if (m->subs[i] && m->subs[i]->health.broken)
+            return m->subs[i];
+    return NULL;
+}
+
+weft_model_state weft_health_state(const weft_model *m, const char **cause)
+{
+    const weft_health *h = &m->health;
+    weft_assert_held(&m->engine->sched);
+    *cause = h->cause;
+    if (m->phase != WEFT_MODEL_READY)
+        return m->phase;
+    if (h->recovering)
+        return WEFT_MODEL_RECOVERING;
+    if (h->broken)
+        return WEFT_MODEL_UNHEALTHY;
+    const weft_model *sub = sick_sub(m);
+    if (sub) {
+        *cause = sub->health.cause;
+        return WEFT_MODEL_UNHEALTHY;
+    }
+    if (h->n_lost > 0 || h->n_broken > 0 || h->n_consecutive > 0)
+        return WEFT_MODEL_DEGRADED;
+    *cause = "";
+    return WEFT_MODEL_READY;
+}
+
+void weft_health_update(weft_model *m)
+{
+    const char *cause;
+    weft_model_state s = weft_health_state(m, &cause);
+    if (s == m->health.last_state)
+        return;
+    m->health.last_state = s;
+    m->health.since_unix_ns = weft_unix_ns();
+    m->health.changed = true;
+    weft_maintainer_wake(m->engine);
+}
+
+void weft_health_phase(weft_model *m, weft_model_state phase)
+{
+    m->phase = phase;
+    weft_health_update(m);
+}
+
+weft_status weft_health_admit(const weft_model *m, weft_error *err)
+{
+    const weft_model *sick = m->health.broken ? m : sick_sub(m);
+    if (!sick)
+        return WEFT_OK;
+    int64_t left_ns = sick->health.next_try_ns - weft_engine_now(m->engine);
+    weft_fail(err, WEFT_E_UNAVAILABLE, "the model \"%s\" is unhealthy (%s); it is being brought back", sick->config.name,
+              sick->health.cause);
+    if (err)
+        err->retry_after_ms = left_ns > 0 ? left_ns / WEFT_MS + 1 : 1000;
+    return WEFT_E_UNAVAILABLE;
+}
+
+/* ---- facts
+ * ----------------------------------------------------------------------------------------------------------------------------------
+ */
+static void set_cause(weft_model *m, const char *text)
+{
+    snprintf(m->health.cause, sizeof(m->health.cause), "%.250s", text);
+}
+
+void weft_health_success(weft_model *m)
+{
+    if (!m->health.n_consecutive)
+        return;
+    m->health.n_consecutive = 0;
+    weft_health_update(m);
+}
+
+static void break_model(weft_model *m)
+{
+    if (m->health.broken)
+        return;
+    m->health.broken = true;
+    m->health.n_tries = 0;
+    m->health.next_try_ns = weft_engine_now(m->engine);
+    weft_maintainer_wake(m->engine);
+}
+
+void weft_health_failure(weft_model *m, weft_fault fault, const char *text)
+{
+    m->health.n_consecutive++;
+    set_cause(m, text);
+    if (fault == WEFT_FAULT_DEVICE || m->health.n_consecutive >= BREAKER_FAILURES)
+        break_model(m);
+    weft_health_update(m);
+}
+
+/* ---- the maintenance thread
+ * ------------------------------------------------------------------------------------------------------------------ */
+void weft_maintainer_wake(weft_engine *e)
+{
+    weft_assert_held(&e->sched);
+    e->maintain_now = true;
+    weft_cond_signal(&e->maintain_cond);
+}
+
+static weft_instance *find_broken(weft_model *m)
+{
+    for (size_t k = 0; k < m->n_instances; k++)
+        if (m->instances[k]->state == WEFT_INSTANCE_BROKEN)
+            return m->instances[k];
+    return NULL;
+}
+
+/* Lock held, dropped around the backend. False when the backend refuses. */
+static bool recreate(weft_model *m, weft_instance *i)
+{
+    weft_engine *e = m->engine;
+    const weft_backend *b = m->backend->table;
+    weft_error err;
+    weft_error_clear(&err);
+    weft_lock_drop(&e->sched);
+    if (i->handle)
+        b->instance_destroy(m->backend->self, i->handle);
+    i->handle = NULL;
+    weft_status s = b->instance_create(m->backend->self, m->handle, &i->handle, &err);
+    weft_lock_take(&e->sched);
+    if (s) {
+        set_cause(m, err.text);
+        return false;
+    }
+    i->state = WEFT_INSTANCE_IDLE;
+    i->idle_since_ns = m->idle_since_ns = weft_engine_now(e);
+    weft_node_push_front(&m->idle, &i->idle_node);
+    m->n_idle++;
+    m->health.n_broken--;
+    return true;
+}
+
+static void heal_broken_instances(weft_model *m)
+{
+    weft_instance *i;
+    while (!m->stopping && (i = find_broken(m))) {
+        if (!recreate(m, i)) {
+            break_model(m);
+            break;
+        }
+    }
+    weft_health_update(m);
+    weft_sched_dispatch(m->engine, weft_engine_now(m->engine));
+}
+
+static void make_spare(weft_model *m)
+{
+    weft_engine *e = m->engine;
+    weft_instance *i;
+    weft_error err;
+    m->want_spare = false;
+    if (m->n_instances >= m->instances_capacity)
+        return;
+    weft_lock_drop(&e->sched);
+    weft_error_clear(&err);
+    if (weft_instance_create(m, &i, &err))
+        weft_engine_log(e, WEFT_LOG_ERROR, "instance.spare", m->config.name, "no spare instance for a lost run: %s", err.text);
+    weft_lock_take(&e->sched);
+    weft_sched_dispatch(e, weft_engine_now(e));
+}
+
+/* What waits for a model that takes no work any more is answered now. Lock held, dropped. */
+static void flush_queues(weft_model *m)
+{
+    weft_engine *e = m->engine;
+    weft_node over, *n;
+    weft_node_init(&over);
+    weft_queue_each(q, &m->waiting)
+    {
+        weft_request *r = weft_container_of(q, weft_request, q);
+        if (weft_request_claim(r)) {
+            r->why = WEFT_WHY_UNHEALTHY;
+            weft_completer_post(e, r);
+        }
+    }
+    for (weft_qnode *q = weft_queue_first(&m->ready), *next; q; q = next) {
+        weft_request *r = weft_container_of(q, weft_part, q)->request;
+        next = weft_queue_next(&m->ready, q);
+        if (!r->parent) {
+            if (weft_request_claim(r)) {
+                r->why = WEFT_WHY_UNHEALTHY;
+                weft_completer_post(e, r);
+            }
+            continue;
+        }
+        if (!r->error.status)
+            weft_fail(&r->error, WEFT_E_UNAVAILABLE, "the model \"%s\" became unhealthy (%s)", m->config.name, m->health.cause);
+        if (!weft_sched_unlink(r))
+            continue;
+        weft_sched_leave(m, r);
+        weft_node_push_back(&over, &r->post_node);
+        next = weft_queue_first(&m->ready); /* several parts may have gone */
+    }
+    weft_lock_drop(&e->sched);
+    while ((n = weft_node_pop_front(&over)))
+        weft_request_work_over(weft_container_of(n, weft_request, post_node));
+    weft_lock_take(&e->sched);
+}
+
+/* Lock held, dropped meanwhile: every instance that can be had is taken out of service. */
+static void gather_instances(weft_model *m)
+{
+    weft_engine *e = m->engine;
+    for (bool busy = true; busy && !m->stopping;) {
+        busy = false;
+        for (size_t k = 0; k < m->n_instances; k++) {
+            weft_instance *i = m->instances[k];
+            if (i->state == WEFT_INSTANCE_IDLE) {
+                weft_node_remove(&i->idle_node);
+                m->n_idle--;
+                i->state = WEFT_INSTANCE_BROKEN;
+                m->health.n_broken++;
+            }
+            busy |= i->state == WEFT_INSTANCE_BUSY;
+        }
+        if (busy)
+            weft_cond_wait(&m->changed, &e->sched);
+    }
+}
+
+static int64_t backoff_ns(int n_tries)
+{
+    int64_t a = 0, b = WEFT_S;
+    for (int i = 0; i < n_tries && b < BACKOFF_MAX_NS; i++) {
+        int64_t sum = a + b;
+        a = b;
+        b = sum;
+    }
+    return n_tries ? (a < BACKOFF_MAX_NS ? a : BACKOFF_MAX_NS) : 0;
+}
+
+/* Lock held, dropped meanwhile. */
+static void recover(weft_model *m)
+{
+    weft_engine *e = m->engine;
+    weft_instance *i = NULL;
+    bool ok = true;
+    m->health.recovering = true;
+    m->health.n_tries++;
+    weft_health_update(m);
+    flush_queues(m);
+    gather_instances(m);
+    while (ok && !m->stopping && (i = find_broken(m)))
+        ok = recreate(m, i);
+    i = m->n_idle ? weft_container_of(m->idle.next, weft_instance, idle_node) : NULL;
+    if (!i) {
+        ok = false;
+        if (!m->health.cause[0])
+            set_cause(m, "no instance is left");
+    }
+    if (ok && !m->stopping) {
+        weft_error err;
+        weft_error_clear(&err);
+        weft_lock_drop(&e->sched);
+        weft_status s = weft_model_probe(m, i, &err);
+        weft_lock_take(&e->sched);
+        ok = !s;
+        if (s)
+            set_cause(m, err.text);
+    }
+    m->health.recovering = false;
+    if (ok) {
+        m->health.broken = false;
+        m->health.n_consecutive = 0;
+        m->health.n_tries = 0;
+    } else {
+        m->health.next_try_ns = weft_engine_now(e) + backoff_ns(m->health.n_tries);
+    }
+    weft_health_update(m);
+    weft_sched_dispatch(e, weft_engine_now(e));
+}
+
+/* Lock held, dropped around the log. */
+static void tell(weft_model *m)
+{
+    weft_engine *e = m->engine;
+    const char *cause;
+    weft_model_state s = weft_health_state(m, &cause);
+    char text[256];
+    snprintf(text, sizeof(text), "%.200s", cause);
+    m->health.changed = false;
+    weft_lock_drop(&e->sched);
+    weft_log_level level = s == WEFT_MODEL_UNHEALTHY || s == WEFT_MODEL_FAILED ? WEFT_LOG_ERROR
+                           : s == WEFT_MODEL_DEGRADED                          ? WEFT_LOG_WARN
+                                                                               : WEFT_LOG_INFO;
+    weft_engine_log(e, level, "model.state", m->config.name, "%s%s%s", weft_model_state_name(s), text[0] ? ": " : "", text);
+    weft_lock_take(&e->sched);
+}
+
+/* Lock held. Does one thing for a model that needs it; false when it needs nothing now. *next: when to look again. */
+static bool serve(weft_model *m, int64_t now, int64_t *next)
+{
+    weft_health *h = &m->health;
+    bool work = true;
+    m->maintaining = true;
+    if (h->changed) {
+        tell(m);
+    } else if (m->stopping || m->phase != WEFT_MODEL_READY || !m->backend) {
+        work = false;
+    } else if (m->want_spare) {
+        make_spare(m);
+    } else if (h->broken && now >= h->next_try_ns) {
+        recover(m);
+    } else if (h->broken) {
+        if (h->next_try_ns < *next)
+            *next = h->next_try_ns;
+        work = false;
+    } else if (find_broken(m)) {
+        heal_broken_instances(m);
+    } else {
+        work = false;
+    }
+    m->maintaining = false;
+    weft_cond_broadcast(&m->changed);
+    return work;
+}
+
+static void maintainer_main(void *arg)
+{
+    weft_engine *e = arg;
+    weft_role_set(WEFT_ROLE_MAINTAINER);
+    weft_lock_take(&e->sched);
+    while (!e->stop_maintainer) {
+        int64_t next = WEFT_NEVER, now = weft_engine_now(e);
+        bool work = false;
+        e->maintain_now = false;
+        for (weft_node *n = e->models.next; n != &e->models && !work; n = n->next) {
+            weft_model *m = weft_container_of(n, weft_model, all_node);
+            weft_model_ref(m); /* the lock is dropped meanwhile */
+            work = serve(m, now, &next);
+            if (work) {
+                weft_lock_drop(&e->sched);
+                weft_model_unref(m);
+                weft_lock_take(&e->sched);
+                break; /* the list may have changed */
+            }
+            atomic_fetch_sub(&m->refs, 1); /* not the last: nothing was dropped */
+        }
+        if (!work && !e->maintain_now && !e->stop_maintainer)
+            weft_cond_wait_until(&e->maintain_cond, &e->sched, next);
+    }
+    weft_lock_drop(&e->sched);
+}
+
+weft_status weft_maintainer_start(weft_engine *e, weft_error *err)
+{
+    return weft_thread_start(&e->maintainer, "weft-maintain", maintainer_main, e, err);
+}
+
+void weft_maintainer_stop(weft_engine *e)
+{
+    weft_lock_take(&e->sched);
+    e->stop_maintainer = true;
+    weft_cond_signal(&e->maintain_cond);
+    weft_lock_drop(&e->sched);
+    weft_thread_join(&e->maintainer);
+}
