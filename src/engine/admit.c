@@ -319,7 +319,7 @@ static weft_status make(weft_model *m, const weft_call *call, const weft_async *
 
 weft_status weft_infer_async(weft_engine *e, const weft_call *call, const weft_async *a, uint64_t *ticket, weft_error *err)
 {
-    size_t n_bytes;
+    size_t n_bytes = 0;
     weft_model *m;
     weft_request *r = NULL;
     bool needs_prep, parked, replacing;

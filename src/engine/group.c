@@ -156,7 +156,9 @@ weft_status weft_group_submit(weft_group *g, const weft_sub_call *c, weft_error 
     if (!m)
         return weft_fail(err, WEFT_E_INVALID, "the pipeline \"%s\" has no sub-model in slot %zu", parent->model->config.name,
                          c->submodel);
+    weft_lock_take(&e->sched);
     weft_group_slot *slot = free_slot(g); /* only this thread takes slots */
+    weft_lock_drop(&e->sched);
     if (!slot)
         return weft_fail(err, WEFT_E_BUSY, "%zu calls of this group are out or not released, which is its limit", g->n_slots);
     weft_status s = make_sub(parent, m, c, &sub, err);
