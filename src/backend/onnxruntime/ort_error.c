@@ -165,7 +165,8 @@ weft_status weft_ort_run_failed(ort_status *s, bool out_of_memory, weft_fault *f
         *fault = WEFT_FAULT_TIMEOUT;
         return weft_fail(err, WEFT_E_DEADLINE, "the run was terminated");
     }
-    if (code == ORT_CODE_INVALID_ARGUMENT) {
+    /* Before the first node the inputs did not fit the model; inside a node it may be the values or the model. */
+    if (code == ORT_CODE_INVALID_ARGUMENT && !strstr(text, "while running")) {
         *fault = WEFT_FAULT_REQUEST;
         return weft_fail(err, WEFT_E_INVALID, "the model does not take these inputs: %s", text);
     }

@@ -574,13 +574,14 @@ static void *on_reserve(ort_allocator *self, size_t n_bytes)
 
 static void on_free(ort_allocator *self, void *p)
 {
-    block *b = (block *)p - 1;
+    block *b;
     weft_ort_account *a;
     weft_ort_scratch *s;
     int64_t n;
 
     if (!p)
         return;
+    b = (block *)p - 1;
     weft_assert(b->state == IN_USE);
     a = b->account;
     s = b->scratch;

@@ -276,6 +276,12 @@ static weft_status create_session(weft_ort_model *m, weft_ort_file *f, ort_sessi
     if (*temporary && (st || rename(temporary, cache) != 0)) {
         unlink(temporary);
         weft_ort_say(m->self, WEFT_LOG_WARN, "model-cache", m->name, "the optimised model could not be kept as %s", cache);
+        if (st) { /* perhaps only because it could not be written */
+            ORT(status_release)(st);
+            st = ORT(options_save_to)(so, "");
+            if (!st)
+                st = ORT(session_create)(weft_ort_env, path, so, &f->session);
+        }
     }
     return st ? weft_ort_load_failed(st, m->name, path, err) : WEFT_OK;
 }

@@ -567,7 +567,7 @@ static weft_status execute_all(weft_ort_instance *i, const weft_ort_file *f, wef
         run->fault = s == WEFT_E_NO_MEMORY ? WEFT_FAULT_MEMORY : WEFT_FAULT_UNKNOWN;
         return s;
     }
-    st = execute(i, f);
+    st = i->n_out ? execute(i, f) : NULL; /* nothing asked for: nothing to do */
     if (st && guessed_wrong(i, st)) {
         ORT(status_release)(st);
         release_outputs(i);
