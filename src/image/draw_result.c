@@ -266,6 +266,21 @@ static weft_status draw_panel(weft_picture *picture, const parts *p, const weft_
     return s;
 }
 
+static weft_status take_picture(weft_picture *picture, const parts *p, weft_error *err)
+{
+    weft_picture decoded = {0};
+    size_t n_bytes;
+    const char *bytes = weft_result_text(p->result, p->picture->tensor.name, 0, &n_bytes);
+    if (!bytes)
+        return WEFT_OK;
+    weft_status s = weft_picture_decode(bytes, n_bytes, NULL, 3, &decoded, err);
+    if (s == WEFT_OK) {
+        weft_picture_destroy(picture);
+        *picture = decoded;
+    }
+    return s;
+}
+
 weft_status weft_draw_result(weft_picture *picture, const weft_result *result, const weft_draw_options *options, weft_error *err)
 {
     parts p;
@@ -275,11 +290,8 @@ weft_status weft_draw_result(weft_picture *picture, const weft_result *result, c
                          picture->channels);
     find_parts(result, &p);
     choose_colors(&p);
-    if (p.picture) {
-        size_t n_bytes;
-        const char *bytes = weft_result_text(result, p.picture->tensor.name, 0, &n_bytes);
-        s = bytes ? weft_picture_decode(bytes, n_bytes, NULL, 3, picture, err) : WEFT_OK;
-    }
+    if (p.picture)
+        s = take_picture(picture, &p, err);
     if (s == WEFT_OK && p.matte)
         s = draw_matte(picture, &p.matte->tensor, err);
     if (s != WEFT_OK || p.n_items == 0)

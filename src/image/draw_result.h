@@ -14,7 +14,8 @@
 #include "weft/result.h"
 
 /* picture: the upright decoded input, 3 channels, owned (a PICTURE column may change its size); drawn in place. options NULL =
- * defaults. INVALID for another channel count; UNPROCESSABLE when a PICTURE column does not decode; NO_MEMORY. */
+ * defaults. INVALID for another channel count; UNPROCESSABLE when a PICTURE column does not decode; NO_MEMORY. On failure the
+ * picture is still one, perhaps partly drawn on. */
 weft_status weft_draw_result(weft_picture *picture, const weft_result *result, const weft_draw_options *options, weft_error *err);
 
 #endif
