@@ -163,9 +163,12 @@ static backend_use *open_backend(check *k, const weft_backend *table)
     return b->is_open ? b : NULL;
 }
 
-static bool has_batch_axis(const weft_tensor_desc *t)
+/* The engine's rule by the descriptions; its proof by two runs comes at load. */
+static bool has_batch_axis(const weft_model_desc *d, const weft_tensor_desc *t)
 {
-    return t->rank >= 1 && t->shape[0] == -1;
+    if (t->rank < 1 || t->dtype == WEFT_DT_STRING)
+        return false;
+    return t->shape[0] == -1 || (d->n_batch_sizes == 1 && d->batch_sizes[0] > 1 && t->shape[0] == d->batch_sizes[0]);
 }
 
 static void fill_view(checked *c, const weft_config_model *m)
@@ -177,15 +180,21 @@ static void fill_view(checked *c, const weft_config_model *m)
                            .outputs = d->outputs,
                            .n_inputs = d->n_inputs,
                            .n_outputs = d->n_outputs,
-                           .max_batch = m->config.max_batch};
-    bool inputs = false, outputs = d->n_outputs > 0, compiled = d->n_batch_sizes && d->batch_sizes[d->n_batch_sizes - 1] > 1;
-    for (size_t i = 0; i < d->n_inputs; i++)
-        inputs |= has_batch_axis(&d->inputs[i]);
+                           .max_batch = 1};
+    bool inputs = false, all = m->config.max_batch > 1 && d->n_outputs > 0;
+    for (size_t i = 0; i < d->n_inputs; i++) {
+        bool axis = has_batch_axis(d, &d->inputs[i]);
+        inputs |= axis;
+        all &= d->inputs[i].rank >= 0 && d->inputs[i].dtype != WEFT_DT_STRING;
+        if (i < WEFT_MAX_MODEL_INPUTS)
+            v->shared_input[i] = !axis;
+    }
     for (size_t i = 0; i < d->n_outputs; i++)
-        outputs &= has_batch_axis(&d->outputs[i]) && d->outputs[i].size_kind != WEFT_SIZE_RUNTIME;
-    v->batched = m->config.max_batch > 1 && (compiled || (inputs && outputs));
-    for (size_t i = 0; i < d->n_inputs && i < WEFT_MAX_MODEL_INPUTS; i++)
-        v->shared_input[i] = v->batched && !compiled && !has_batch_axis(&d->inputs[i]);
+        all &= has_batch_axis(d, &d->outputs[i]) && d->outputs[i].size_kind != WEFT_SIZE_RUNTIME;
+    v->batched = inputs && all;
+    int64_t largest = d->n_batch_sizes ? d->batch_sizes[d->n_batch_sizes - 1] : m->config.max_batch;
+    if (v->batched)
+        v->max_batch = largest < m->config.max_batch ? largest : m->config.max_batch;
 }
 
 static void load_file(check *k, const weft_config_model *m, checked *c)
@@ -239,17 +248,27 @@ static void describe(check *k, const weft_config_model *m, const checked *c)
     put_tensors(text, sizeof(text), &len, "; in:", c->desc.inputs, c->desc.n_inputs);
     put_tensors(text, sizeof(text), &len, "; out:", c->desc.outputs, c->desc.n_outputs);
     if (c->view.batched)
-        snprintf(text + len, sizeof(text) - len, "; up to %lld rows in one run", (long long)m->config.max_batch);
+        snprintf(text + len, sizeof(text) - len, "; up to %lld rows in one run", (long long)c->view.max_batch);
     else
         snprintf(text + len, sizeof(text) - len, "; one request in one run");
     mistake(k, WEFT_SEVERITY_NOTE, m->place, m, text);
+}
+
+/* A pipeline whose path became the sub-model in its slot "model": what it says about batches is that one's. */
+static bool has_own_file(const check *k, const weft_config_model *m)
+{
+    const weft_submodel_config *names = m->config.submodels.items;
+    for (size_t i = 0; i < m->n_slots; i++)
+        if (!strcmp(names[i].slot, "model") && k->config->models[m->slots[i].model].is_inline)
+            return true;
+    return false;
 }
 
 static void compare(check *k, const weft_config_model *m, const checked *c)
 {
     char text[300];
     int64_t cores = k->config->engine.cores ? k->config->engine.cores : weft_cores();
-    if (m->config.max_batch > 1 && !m->config.paths.n) {
+    if (m->config.max_batch > 1 && !m->config.paths.n && !has_own_file(k, m)) {
         mistake(k, WEFT_SEVERITY_WARNING, m->place, m,
                 "max_batch has no effect: the model has no file of its own; set it in its sub-models");
     } else if (c->usable && m->config.max_batch > 1 && !c->view.batched) {

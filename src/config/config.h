@@ -39,7 +39,7 @@ typedef struct weft_config_model {
     const weft_backend *backend;   /* NULL: no file, or the backend is not in this build (config.backend names it) */
     const weft_config_slot *slots; /* in the order of config.submodels */
     size_t n_slots;
-    bool is_inline;                /* written inside of the model that uses it */
+    bool is_inline;                /* written inside of the model that uses it: in a slot, or as its path (slot "model") */
     weft_place place, type_place;  /* of its name; of its type, or its name */
     const weft_place *path_places; /* one for each path */
 } weft_config_model;

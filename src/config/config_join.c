@@ -94,52 +94,23 @@ static void find_targets(weft_drafts *d)
             weft_draft_slot *slot = &m->slots[i];
             if (slot->node)
                 find_target(d, m, slot);
-            if (slot->target && slot->target != m && slot->target->m.executor && slot->target->m.executor->run &&
-                !slot->target->m.config.paths.n)
+            if (slot->target && slot->target->m.executor && slot->target->m.executor->run)
                 weft_read_mistake(d->r, slot->place, slot->at, NULL,
-                                  "the model \"%.64s\" has no file of its own: a sub-model must be one that runs a file",
+                                  "the model \"%.64s\" works through sub-models itself: a sub-model must be one that runs a file",
                                   slot->target->m.config.name);
         }
     }
 }
 
 /* ---- order ------------------------------------------------------------------------------------------------------------ */
-typedef struct chain {
-    const struct chain *up;
-    const weft_draft *m;
-} chain;
-
-static void report_cycle(weft_drafts *d, const weft_draft_slot *slot, const chain *up, const weft_draft *again)
+/* What it uses first. Only pipelines use models, and a pipeline is never used, so a second level is a mistake that was reported;
+ * the mark ends a circle of such. */
+static void place_model(weft_draft *m, weft_draft **order, size_t *n)
 {
-    char text[400] = "";
-    size_t len = 0;
-    const chain *path[16];
-    size_t n = 0;
-    for (; up && n < 16; up = up->up) {
-        path[n++] = up;
-        if (up->m == again)
-            break;
-    }
-    while (n-- && len + 80 < sizeof(text))
-        len += (size_t)snprintf(text + len, sizeof(text) - len, "%.64s -> ", path[n]->m->m.config.name);
-    weft_read_mistake(d->r, slot->place, slot->at, NULL, "a model cannot use itself: %s%.64s", text, again->m.config.name);
-}
-
-/* Recursion: at most as deep as there are models in a row that use each other. */
-static void place_model(weft_drafts *d, weft_draft *m, const chain *up, weft_draft **order, size_t *n)
-{
-    const chain here = {.up = up, .m = m};
-    m->mark = 1;
-    for (size_t i = 0; i < m->n_slots; i++) {
-        weft_draft *target = m->slots[i].target;
-        if (!target || target->mark == 2)
-            continue;
-        if (target->mark == 1)
-            report_cycle(d, &m->slots[i], &here, target);
-        else
-            place_model(d, target, &here, order, n);
-    }
-    m->mark = 2;
+    m->placed = true;
+    for (size_t i = 0; i < m->n_slots; i++)
+        if (m->slots[i].target && !m->slots[i].target->placed)
+            place_model(m->slots[i].target, order, n);
     m->position = *n;
     order[(*n)++] = m;
 }
@@ -178,8 +149,8 @@ void weft_join_models(weft_drafts *d)
     if (!models)
         return;
     for (weft_draft *m = d->first; m; m = m->next)
-        if (!m->mark)
-            place_model(d, m, NULL, order, &n);
+        if (!m->placed)
+            place_model(m, order, &n);
     for (size_t i = 0; i < n; i++) {
         models[i] = order[i]->m;
         if (!move_slots(d, order[i], &models[i]))

@@ -330,32 +330,79 @@ static void read_slots(weft_drafts *d, weft_draft *m, const weft_special *specia
 }
 
 /* Has it everything to run? */
+static bool slot_given(const weft_draft *m, size_t index)
+{
+    for (size_t k = 0; k < m->n_slots; k++)
+        if (m->slots[k].index == index)
+            return true;
+    return false;
+}
+
 static void check_files(weft_drafts *d, const weft_draft *m, bool path_was_wrong)
 {
     const weft_executor *x = m->m.executor;
-    if (m->m.config.paths.n || path_was_wrong || d->r->stopped)
-        return;
-    if (!x->run) {
-        weft_read_mistake(d->r, m->m.place, m->at, NULL, "\"path\" is missing: the type %s runs a model file", x->name);
-        return;
-    }
-    bool none = !m->n_slots;
+    const weft_submodel_decl *s = x->submodels;
+    bool any = m->n_slots || m->m.config.paths.n || path_was_wrong;
     char list[300] = "";
     size_t len = 0;
-    for (size_t i = 0; x->submodels && x->submodels[i].slot; i++) {
-        bool given = false;
-        for (size_t k = 0; k < m->n_slots; k++)
-            given |= m->slots[k].index == i;
-        if (!given && !none && x->submodels[i].required)
+    for (size_t i = 0; s && s[i].slot; i++) {
+        if (s[i].required && !slot_given(m, i)) {
+            any = true;
             weft_read_mistake(d->r, m->m.place, m->at, NULL,
-                              "the sub-model \"%s\" is missing (%s): expected a model's name, a file or a block",
-                              x->submodels[i].slot, x->submodels[i].help ? x->submodels[i].help : "");
-        if (len + 70 < sizeof(list))
-            len += (size_t)snprintf(list + len, sizeof(list) - len, "%s\"%s\"", len ? ", " : "", x->submodels[i].slot);
+                              "the sub-model \"%s\" is missing (%s): expected a model's name, a file or a block", s[i].slot,
+                              s[i].help ? s[i].help : "");
+        }
+        if (len + 70 < sizeof(list) && strcmp(s[i].slot, "model"))
+            len += (size_t)snprintf(list + len, sizeof(list) - len, "%s\"%s\"", len ? ", " : "", s[i].slot);
     }
-    if (none)
+    if (!any || (!x->run && !m->m.config.paths.n && !path_was_wrong))
         weft_read_mistake(d->r, m->m.place, m->at, NULL, "\"path\" is missing: the type %s runs a model file%s%s", x->name,
                           len ? ", or the sub-models " : "", list);
+}
+
+/* Files of a pipeline's own block: they are the model "<name>.model" in its slot "model" (weft/executor.h), with everything that
+ * the block says about running it. */
+static void split_own_files(weft_drafts *d, weft_draft *m)
+{
+    const weft_submodel_decl *s = m->m.executor->submodels;
+    const weft_executor *tensor = tensor_executor(d);
+    size_t index = 0;
+    weft_at at = {.up = m->at, .name = "path"};
+    while (s && s[index].slot && strcmp(s[index].slot, "model"))
+        index++;
+    if (!s || !s[index].slot) {
+        weft_read_mistake(d->r, m->m.path_places[0], &at, NULL,
+                          "the type %s works through its sub-models and has no file of its own", m->m.executor->name);
+        return;
+    }
+    for (size_t i = 0; i < m->n_slots; i++) {
+        if (m->slots[i].index == index) {
+            weft_read_mistake(d->r, m->slots[i].place, m->slots[i].at, NULL,
+                              "\"path\" and \"model\" are the same sub-model: give one of them");
+            return;
+        }
+    }
+    weft_draft_slot *slots = weft_read_alloc(d->r, m->n_slots + 1, sizeof(*slots));
+    weft_draft *own = slots && tensor ? weft_draft_new(d, m->at, m, m->m.path_places[0]) : NULL;
+    if (!own)
+        return;
+    if (m->n_slots)
+        memcpy(slots, m->slots, m->n_slots * sizeof(*slots));
+    own->m.config = m->m.config;
+    own->m.config.name = weft_draft_inline_name(d, m, index);
+    own->m.config.type = tensor->name;
+    own->m.config.hidden = true;
+    own->m.config.executor_options = new_options(d, tensor->options, tensor->options_size, m->at, m->m.place);
+    own->m.executor = tensor;
+    own->m.backend = m->m.backend;
+    own->m.path_places = m->m.path_places;
+    m->m.config.paths = (weft_list){0};
+    m->m.config.backend = NULL;
+    m->m.config.backend_options = NULL;
+    m->m.backend = NULL;
+    slots[m->n_slots] = (weft_draft_slot){.index = index, .place = m->m.path_places[0], .at = m->at, .target = own};
+    m->slots = slots;
+    m->n_slots++;
 }
 
 static size_t make_specials(weft_drafts *d, const weft_executor *x, weft_special *specials, size_t *n_slots)
@@ -415,6 +462,8 @@ static void read_block(weft_drafts *d, weft_draft *m, weft_yaml_node *node, weft
         return;
     read_slots(d, m, specials, n_slots);
     check_files(d, m, paths && !m->m.config.paths.n);
+    if (x->run && m->m.config.paths.n && m->m.path_places)
+        split_own_files(d, m);
 }
 
 void weft_draft_read(weft_drafts *d, weft_draft *m, weft_yaml_node *node)

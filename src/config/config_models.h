@@ -23,7 +23,7 @@ struct weft_draft {
     const weft_draft *parent; /* of an inline sub-model */
     weft_draft_slot *slots;
     size_t n_slots;
-    int mark;        /* ordering: 0 not visited, 1 on the way, 2 done */
+    bool placed;
     size_t position; /* in weft_config.models */
     weft_draft *next;
 };

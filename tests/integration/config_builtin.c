@@ -116,16 +116,18 @@ static void test_authors_file(void **state)
 {
     static const double mean[] = {0.485, 0.456, 0.406}, std[] = {0.229, 0.224, 0.225};
     weft_config *c = load("author.yaml");
-    assert_int_equal(c->n_models, 3);
+    assert_int_equal(c->n_models, 4); /* the file of the OCR pipeline is a model of its own */
     const weft_config_model *ocr = weft_config_find(c, "ocr"), *face = weft_config_find(c, "face_detect"),
                             *cls = weft_config_find(c, "image_cls");
     const weft_preprocess_options *p = preprocess_of(ocr);
     assert_string_equal(ocr->executor->name, "ocr");
     assert_string_equal(face->executor->name, "face");
     assert_string_equal(cls->executor->name, "classify");
-    assert_string_equal(*(const char **)ocr->config.paths.items, "/data/models/ocr_hw.om");
-    assert_string_equal(ocr->config.backend, "acl");
-    assert_int_equal(ocr->config.max_batch, 2);
+    const weft_config_model *file = weft_config_find(c, "ocr.model");
+    assert_string_equal(*(const char **)file->config.paths.items, "/data/models/ocr_hw.om");
+    assert_string_equal(file->config.backend, "acl");
+    assert_int_equal(file->config.max_batch, 2);
+    assert_int_equal(ocr->config.paths.n, 0);
     assert_int_equal(ocr->config.queue_size, 128);
     assert_int_equal(p->input_size.width, 640);
     assert_int_equal(p->input_size.height, 640);

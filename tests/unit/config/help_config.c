@@ -173,8 +173,11 @@ static void close_executor(void *state)
 
 static const char *const ocr_aliases[] = {"OcrExecutor", NULL}, *const face_aliases[] = {"FaceDetectExecutor", NULL},
                          *const classify_aliases[] = {"ImageClsExecutor", NULL};
-static const weft_submodel_decl slots[] = {
-    {"detect", true, "finds"}, {"recognise", true, "reads"}, {"orient", false, "turns"}, {NULL, false, NULL}};
+static const weft_submodel_decl slots[] = {{"detect", false, "finds"},
+                                           {"recognise", false, "reads"},
+                                           {"orient", false, "turns"},
+                                           {"model", false, "own file"},
+                                           {NULL, false, NULL}};
 static const weft_field_decl fields[] = {{"text", WEFT_FIELD_TEXT, WEFT_DT_STRING, true, 0, "what is read"},
                                          {"points", WEFT_FIELD_POINTS, WEFT_DT_F32, true, 6, "where, px"}};
 
@@ -198,6 +201,9 @@ static const weft_executor ocr = {.name = "ocr",
                                   .open = open_executor,
                                   .close = close_executor,
                                   .run = run_nothing};
+static const weft_submodel_decl pure_slots[] = {{"part", true, "does it"}, {NULL, false, NULL}};
+static const weft_executor pure = {
+    .name = "pure", .submodels = pure_slots, .open = open_executor, .close = close_executor, .run = run_nothing};
 static const weft_executor face = {.name = "face",
                                    .aliases = face_aliases,
                                    .options = picture_table,
@@ -210,7 +216,7 @@ static const weft_executor classify = {.name = "classify",
                                        .options_size = sizeof(help_picture),
                                        .open = open_executor,
                                        .close = close_executor};
-const weft_executor *const help_executors[] = {&tensor, &kinds, &ocr, &face, &classify, NULL};
+const weft_executor *const help_executors[] = {&tensor, &kinds, &ocr, &face, &classify, &pure, NULL};
 
 /* ---- a backend that reads the first word of a file -------------------------------------------------------------------- */
 static weft_status backend_open(const weft_backend_env *env, void **self, weft_error *err)

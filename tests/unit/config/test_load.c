@@ -173,15 +173,20 @@ static void test_authors_file(void **state)
 {
     static const double mean[] = {0.485, 0.456, 0.406}, std[] = {0.229, 0.224, 0.225};
     weft_config *c = help_load(author);
-    assert_int_equal(c->n_models, 3);
-    const weft_config_model *m = weft_config_find(c, "ocr");
+    assert_int_equal(c->n_models, 4); /* the file of the pipeline is a model of its own */
+    const weft_config_model *file = weft_config_find(c, "ocr.model"), *m = weft_config_find(c, "ocr");
     const help_picture *p = m->config.executor_options;
-    assert_ptr_equal(m, &c->models[0]);
+    assert_ptr_equal(file, &c->models[0]);
+    assert_ptr_equal(m, &c->models[1]);
     assert_string_equal(m->config.type, "ocr");
-    assert_string_equal(m->config.backend, "acl"); /* not in this build, known by its extension */
-    assert_null(m->backend);
-    assert_int_equal(m->config.paths.n, 1);
-    assert_string_equal(*(const char **)m->config.paths.items, "/data/models/ocr_hw.om");
+    assert_int_equal(m->config.paths.n, 0);
+    assert_null(m->config.backend);
+    assert_string_equal(file->config.type, "tensor");
+    assert_string_equal(file->config.backend, "acl"); /* not in this build, known by its extension */
+    assert_null(file->backend);
+    assert_int_equal(file->config.paths.n, 1);
+    assert_string_equal(*(const char **)file->config.paths.items, "/data/models/ocr_hw.om");
+    assert_int_equal(file->config.max_batch, 2);
     assert_int_equal(m->config.max_batch, 2);
     assert_int_equal(m->config.queue_size, 128);
     assert_int_equal(m->config.device_id, 0);
@@ -330,18 +335,50 @@ static void test_order_follows_use(void **state)
 {
     weft_config *c = help_load("models:\n"
                                "- {name: z, type: ocr, detect: b, recognise: a}\n"
-                               "- {name: y, type: ocr, path: y.onnx, detect: x}\n"
-                               "- {name: x, type: ocr, path: x.onnx, detect: a}\n"
+                               "- {name: y, type: ocr, path: y.onnx, detect: b, orient: x}\n"
+                               "- {name: x, path: x.onnx}\n"
                                "- {name: a, path: a.onnx}\n"
                                "- {name: b, path: b.onnx}\n");
     at(c, 0, "b");
     at(c, 1, "a");
     at(c, 2, "z");
     at(c, 3, "x");
-    at(c, 4, "y");
+    at(c, 4, "y.model");
+    at(c, 5, "y");
     for (size_t i = 0; i < c->n_models; i++)
         for (size_t k = 0; k < c->models[i].n_slots; k++)
             assert_true(c->models[i].slots[k].model < i);
+    weft_config_destroy(&c);
+}
+
+/* The path of a pipeline is the sub-model in its slot "model", with everything that the block says about running it. */
+static void test_own_file_of_a_pipeline(void **state)
+{
+    weft_config *c = help_load("models:\n- {name: p, type: ocr, path: [a.onnx, b.onnx], version: '3', max_batch: 6, threads: 2, "
+                               "priority: -2, orient: o.onnx, "
+                               "onnxruntime: {spin_us: 8}, preprocess: {normalize: on}}\n");
+    const weft_config_model *o = at(c, 0, "p.orient"), *m = at(c, 1, "p.model"), *p = at(c, 2, "p");
+    assert_int_equal(c->n_models, 3);
+    assert_true(m->is_inline && m->config.hidden && !p->config.hidden);
+    assert_string_equal(m->executor->name, "tensor");
+    assert_string_equal(m->backend->name, "onnxruntime");
+    assert_int_equal(m->config.paths.n, 2);
+    assert_int_equal(m->path_places[1].column, 39);
+    assert_int_equal(m->config.max_batch, 6);
+    assert_int_equal(m->config.threads, 2);
+    assert_int_equal(m->config.priority, -2);
+    assert_string_equal(m->config.version, "3");
+    assert_int_equal(((const help_backend_options *)m->config.backend_options)->spin_us, 8);
+    assert_null(m->config.executor_options);
+    assert_int_equal(o->config.max_batch, 1);
+    assert_int_equal(p->config.paths.n, 0);
+    assert_null(p->config.backend);
+    assert_null(p->config.backend_options);
+    assert_int_equal(((const help_picture *)p->config.executor_options)->preprocess.normalize, 1);
+    assert_int_equal(p->n_slots, 2);
+    assert_int_equal(p->slots[1].index, 3);
+    assert_string_equal(((const weft_submodel_config *)p->config.submodels.items)[1].slot, "model");
+    assert_string_equal(((const weft_submodel_config *)p->config.submodels.items)[1].model, "p.model");
     weft_config_destroy(&c);
 }
 
@@ -462,6 +499,7 @@ int main(void)
         cmocka_unit_test(test_backend_block_and_choice),
         cmocka_unit_test(test_sub_models),
         cmocka_unit_test(test_order_follows_use),
+        cmocka_unit_test(test_own_file_of_a_pipeline),
         cmocka_unit_test(test_a_name_wins_over_a_file),
         cmocka_unit_test(test_anchors_and_merges),
         cmocka_unit_test(test_null_is_the_default),

@@ -102,9 +102,9 @@ static const struct {
      "  type: ocrexecutor\n"
      "  path: m.onnx",
      "4:3 models[0]: \"om_path\" and \"path\" (line 3) are the same option: give one of them\n"
-     "6:9 models[1].type: expected an executor (tensor, kinds, ocr, face, classify), got \"Clasify\"; did you mean "
+     "6:9 models[1].type: expected an executor (tensor, kinds, ocr, face, classify, pure), got \"Clasify\"; did you mean "
      "\"classify\"?\n"
-     "10:9 models[2].type: expected an executor (tensor, kinds, ocr, face, classify), got \"ocrexecutor\"; did you mean "
+     "10:9 models[2].type: expected an executor (tensor, kinds, ocr, face, classify, pure), got \"ocrexecutor\"; did you mean "
      "\"OcrExecutor\"?\n"},
     {"backends",
      "models:\n"
@@ -138,7 +138,6 @@ static const struct {
      "- {name: g, type: ocr, recognise: {path: r.onnx, type: tensor, detect: x}, detect: ee}",
      "2:10 models[0]: \"path\" is missing: the type ocr runs a model file, or the sub-models \"detect\", \"recognise\", "
      "\"orient\"\n"
-     "3:10 models[1]: the sub-model \"recognise\" is missing (reads): expected a model's name, a file or a block\n"
      "4:10 models[2]: \"path\" is missing: the type classify runs a model file\n"
      "5:48 models[3].detect: expected the name of a model of this file or a model file, got \"nowhere\"\n"
      "5:68 models[3].recognise: expected the name of a model, a model file, or a block with the options of a model, got a list\n"
@@ -147,7 +146,7 @@ static const struct {
      "6:63 models[4].recognise: the key \"hidden\" cannot be given here: a sub-model written in place is always hidden\n"
      "6:77 models[4].recognise: the key \"name\" cannot be given here: a sub-model written in place is called MODEL.SLOT\n"
      "6:87 models[4].detect: \"path\" is missing: the type tensor runs a model file\n"
-     "7:51 models[5].detect: the model \"e\" has no file of its own: a sub-model must be one that runs a file\n"
+     "7:51 models[5].detect: the model \"e\" works through sub-models itself: a sub-model must be one that runs a file\n"
      "8:64 models[6].recognise: unknown key \"detect\"; known here: type, path, backend, version, device_id, max_batch, "
      "batch_window_ms, queue_size, queue_bytes, ready_rows, instances, threads, priority, weight, timeout_ms, run_timeout_ms, "
      "cohort_wait_ms, concurrency, memory_limit, warmup, onnxruntime, toy, acl\n"
@@ -157,14 +156,26 @@ static const struct {
      "- {name: a, type: ocr, path: a.onnx, detect: b}\n"
      "- {name: b, type: ocr, path: b.onnx, detect: c}\n"
      "- {name: c, type: ocr, path: c.onnx, detect: a, recognise: c}",
-     "4:46 models[2].detect: a model cannot use itself: a -> b -> c -> a\n"
-     "4:60 models[2].recognise: a model cannot use itself: c -> c\n"},
+     "2:46 models[0].detect: the model \"b\" works through sub-models itself: a sub-model must be one that runs a file\n"
+     "3:46 models[1].detect: the model \"c\" works through sub-models itself: a sub-model must be one that runs a file\n"
+     "4:46 models[2].detect: the model \"a\" works through sub-models itself: a sub-model must be one that runs a file\n"
+     "4:60 models[2].recognise: the model \"c\" works through sub-models itself: a sub-model must be one that runs a file\n"},
+    {"a pipeline and its own file",
+     "models:\n"
+     "- {name: a, type: pure, path: a.onnx, part: b.onnx}\n"
+     "- {name: b, type: ocr, path: a.onnx, model: b.onnx}\n"
+     "- {name: c, type: pure}\n",
+     "2:31 models[0].path: the type pure works through its sub-models and has no file of its own\n"
+     "3:45 models[1].model: \"path\" and \"model\" are the same sub-model: give one of them\n"
+     "4:10 models[2]: the sub-model \"part\" is missing (does it): expected a model's name, a file or a block\n"},
     {"names of sub-models",
      "models:\n"
      "- {name: p, type: ocr, path: a.onnx, detect: d.onnx}\n"
      "- {name: p.detect, path: x.onnx}\n"
      "- {name: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa, type: ocr, path: a.onnx, recognise: d.onnx}",
      "2:46 models[0].detect: the name \"p.detect\" is taken by the model in line 3\n"
+     "4:93 models[2]: the sub-model would be called "
+     "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.model\", longer than 64: shorten the model's name\n"
      "4:112 models[2].recognise: the sub-model would be called "
      "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.recognise\", longer than 64: shorten the model's "
      "name\n"},

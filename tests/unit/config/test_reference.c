@@ -39,7 +39,7 @@ static void test_rows(void **state)
     has(s, "| `named.KEY.level` | a whole number from -5 to 5 | `1` | h |\n");
     has(s, "\n**`word`**\n\n- `slow`: careful\n- `fast`: careless\n- `letterbox`: \n");
     has(s, "\n### type: ocr\n\nreads\n\nAlso called `OcrExecutor`.\n\nA paragraph.\n\nInput: one encoded picture, `image`.\n");
-    has(s, "| `detect` | required | finds |\n");
+    has(s, "| `part` | required | does it |\n");
     has(s, "| `orient` | optional | turns |\n");
     has(s, "| `points` | points (6) | FP32 | yes | where, px |\n");
     has(s, "\n### backend: onnxruntime\n\nruns .onnx\n\nFiles: `.onnx`\n");
