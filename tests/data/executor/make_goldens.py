@@ -133,6 +133,13 @@ def classes(model, image, size, crop, prepare):
     return model.run(prepare(image.astype(np.float32)).transpose(2, 0, 1)[None])[0][0]
 
 
+def embedding(model, image):
+    """Index and value of the eight largest elements of the unit vector; the model takes 0..255."""
+    vector = model.session.run(["out_global_pooling_Mean"], {model.name: resize(image, 224, 224)[None].astype(np.float32)})[0][0]
+    vector = vector / np.linalg.norm(vector)
+    return [v for i in np.argsort(-vector, kind="stable")[:8] for v in (float(i), float(vector[i]))]
+
+
 def truth(cache):
     folder = os.path.join(cache, "pictures/dlib/faces")
     for name in ("training.xml", "testing.xml"):
@@ -163,6 +170,10 @@ def main():
         write(os.path.join(out, name), columns, ([p, *row] for p in FACES + NO_FACES for row in faces(model, picture(cache, p), size)))
     write(os.path.join(out, "detect_centernet.tsv"), "picture class score x1 y1 x2 y2",
           ([p, *row] for p in OBJECTS for row in objects(detect, picture(cache, p))))
+
+    faceres = Model(os.path.join(models, "face/faceres.onnx"))
+    write(os.path.join(out, "embed_faceres.tsv"), "picture " + " ".join(f"index{i} value{i}" for i in range(8)),
+          ([p, *embedding(faceres, picture(cache, p))] for p in ("skimage/astronaut.png", "matplotlib/grace_hopper.jpg")))
 
     def best(p, scores, n):
         return [[p, float(i), float(scores[i])] for i in np.argsort(-scores, kind="stable")[:n]]
