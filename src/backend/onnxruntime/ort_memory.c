@@ -71,7 +71,8 @@ static struct {
     pthread_once_t once;
     weft_lock lock;
     weft_node idle; /* most recently used first: its memory is still in the cache */
-    size_t n_scratches, n_reserved, n_touched;
+    size_t n_scratches, n_reserved;
+    size_t ram_bytes; /* nothing larger is tried: the size may come from a number in a request */
 } pool = {.once = PTHREAD_ONCE_INIT};
 
 ort_memory_info *weft_ort_cpu_memory;
@@ -80,6 +81,7 @@ static void init_pool(void)
 {
     weft_lock_init(&pool.lock, "ort-pool", POOL_LOCK_RANK);
     weft_node_init(&pool.idle);
+    pool.ram_bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 /* ---- size classes
@@ -273,12 +275,12 @@ static void scratch_put(weft_ort_scratch *s, block *b)
 static weft_ort_scratch *scratch_create(void)
 {
     weft_ort_scratch *s = calloc(1, sizeof *s);
-    size_t ram = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE), want = RESERVE_MOST;
+    size_t want = RESERVE_MOST;
     void *p = MAP_FAILED;
 
     if (!s)
         return NULL;
-    while (want > ram && want > RESERVE_LEAST)
+    while (want > pool.ram_bytes && want > RESERVE_LEAST)
         want /= 2;
     /* Address space only: pages cost nothing until they are touched. A limit on address space makes it smaller. */
     for (; want >= RESERVE_LEAST && p == MAP_FAILED; want /= 2) {
@@ -527,7 +529,8 @@ static void *take(size_t n_bytes, bool reserved)
     weft_ort_account *a = here->account;
     block *b = NULL;
 
-    if (n_bytes > SIZE_MAX / 2)
+    pthread_once(&pool.once, init_pool);
+    if (n_bytes > pool.ram_bytes)
         return NULL;
     n_bytes = n_bytes ? (n_bytes + UNIT - 1) / UNIT * UNIT : UNIT;
     if (!a || !told_to_fail(a)) {
