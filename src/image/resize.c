@@ -8,6 +8,8 @@
  * for area). */
 #include "image/resize.h"
 
+#include "image/resize_kernels.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +38,7 @@ typedef struct area_table {
 } area_table;
 
 struct weft_resizer {
+    const weft_resize_kernels *kernels;
     const uint8_t *pixels;
     size_t stride_bytes;
     int32_t src_width, src_height;
@@ -216,12 +219,12 @@ static void lay_out(weft_resizer *r, const int32_t full[2], cutter *c)
         size_t nx = area_entries(r->src_width, full[0], r->width), ny = area_entries(r->src_height, full[1], r->height);
         r->x_area = (area_table){cut(c, (w + 1) * 4), cut(c, nx * 4), cut(c, nx * 4)};
         r->y_area = (area_table){cut(c, (h + 1) * 4), cut(c, ny * 4), cut(c, ny * 4)};
-        r->slots[0] = cut(c, row * sizeof(float));
+        r->slots[0] = cut(c, (row + WEFT_RESIZE_SLACK) * sizeof(float));
         r->sum = cut(c, row * sizeof(float));
         return;
     }
     if (r->how == METHOD_AREA_WHOLE) {
-        r->slots[0] = cut(c, row * sizeof(uint32_t));
+        r->slots[0] = cut(c, row * (size_t)(r->src_width / full[0]) * sizeof(uint32_t));
         return;
     }
     r->x_at = cut(c, w * taps * 4);
@@ -231,7 +234,7 @@ static void lay_out(weft_resizer *r, const int32_t full[2], cutter *c)
     r->x_weight = cut(c, w * taps * 2);
     r->y_weight = cut(c, h * taps * 2);
     for (int i = 0; i < r->taps; i++)
-        r->slots[i] = cut(c, row * (r->how == METHOD_LINEAR ? sizeof(int16_t) : sizeof(int32_t)));
+        r->slots[i] = cut(c, (row + WEFT_RESIZE_SLACK) * (r->how == METHOD_LINEAR ? sizeof(int16_t) : sizeof(int32_t)));
 }
 
 static void fill_tables(weft_resizer *r, const int32_t full[2], bool growing_area)
@@ -270,7 +273,8 @@ weft_status weft_resizer_create(weft_resizer **out, const weft_picture *src, int
     weft_status s = check(src, full_width, full_height, window, how, err);
     if (s != WEFT_OK)
         return s;
-    weft_resizer r = {.pixels = src->data,
+    weft_resizer r = {.kernels = weft_resize_kernels_best(),
+                      .pixels = src->data,
                       .stride_bytes = src->stride_bytes,
                       .src_width = src->width,
                       .src_height = src->height,
@@ -310,33 +314,17 @@ static const uint8_t *source_row(const weft_resizer *r, int32_t y)
     return r->pixels + (size_t)y * r->stride_bytes;
 }
 
+static size_t row_bytes(const weft_resizer *r)
+{
+    return (size_t)r->src_width * (size_t)r->channels;
+}
+
 static void nearest_row(const weft_resizer *r, int32_t y, uint8_t *d)
 {
     const uint8_t *s = source_row(r, r->y_at[y]);
     for (int32_t x = 0; x < r->width; x++)
         for (int c = 0; c < r->channels; c++)
             *d++ = s[r->x_at[x] + c];
-}
-
-static void linear_horizontal(const weft_resizer *r, const uint8_t *s, int16_t *d)
-{
-    const int32_t *at = r->x_at;
-    const int16_t *w = r->x_weight;
-    for (int32_t x = 0; x < r->width; x++, at += 2, w += 2) {
-        const uint8_t *a = s + at[0], *b = s + at[1];
-        switch (r->channels) {
-        case 4:
-            d[3] = (int16_t)((a[3] * w[0] + b[3] * w[1]) >> 4);
-            /* fall through */
-        case 3:
-            d[2] = (int16_t)((a[2] * w[0] + b[2] * w[1]) >> 4);
-            d[1] = (int16_t)((a[1] * w[0] + b[1] * w[1]) >> 4);
-            /* fall through */
-        default:
-            d[0] = (int16_t)((a[0] * w[0] + b[0] * w[1]) >> 4);
-        }
-        d += r->channels;
-    }
 }
 
 static void cubic_horizontal(const weft_resizer *r, const uint8_t *s, int32_t *d)
@@ -365,7 +353,8 @@ static void *slot_of(weft_resizer *r, int32_t row, const int32_t *keep, int n_ke
     }
     r->slot_row[free_slot] = row;
     if (r->how == METHOD_LINEAR)
-        linear_horizontal(r, source_row(r, row), r->slots[free_slot]);
+        r->kernels->linear_row(source_row(r, row), row_bytes(r), r->x_at, r->x_weight, r->width, r->channels,
+                               r->slots[free_slot]);
     else
         cubic_horizontal(r, source_row(r, row), r->slots[free_slot]);
     return r->slots[free_slot];
@@ -392,18 +381,30 @@ static void cubic_vertical(int32_t *const rows[4], const int16_t w[4], uint8_t *
         d[i] = clip8((a[i] * w[0] + b[i] * w[1] + c[i] * w[2] + e[i] * w[3] + (1 << 21)) >> 22);
 }
 
+/* Columns are summed first, because that is one straight loop over a row; the sums are whole numbers, so the order does not
+ * matter. */
+static void add_row(uint32_t *restrict sum, const uint8_t *restrict s, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++)
+        sum[i] += s[i];
+}
+
 static void area_whole_row(weft_resizer *r, int32_t y, uint8_t *d)
 {
     uint32_t *sum = r->slots[0];
-    int32_t n = r->width * r->channels, cn = r->channels;
+    int32_t n = r->width * r->channels, cn = r->channels, n_columns = n * r->ratio_x;
     uint32_t area = (uint32_t)r->ratio_x * (uint32_t)r->ratio_y;
-    memset(sum, 0, (size_t)n * sizeof(*sum));
-    for (int32_t j = 0; j < r->ratio_y; j++) {
-        const uint8_t *s = source_row(r, (r->window_y + y) * r->ratio_y + j) + (size_t)r->window_x * (size_t)(r->ratio_x * cn);
-        for (int32_t x = 0; x < n; x += cn)
-            for (int32_t i = 0; i < r->ratio_x; i++)
-                for (int c = 0; c < cn; c++)
-                    sum[x + c] += *s++;
+    memset(sum, 0, (size_t)n_columns * sizeof(*sum));
+    for (int32_t j = 0; j < r->ratio_y; j++)
+        add_row(sum, source_row(r, (r->window_y + y) * r->ratio_y + j) + (size_t)r->window_x * (size_t)(r->ratio_x * cn),
+                n_columns);
+    const uint32_t *from = sum;
+    for (int32_t x = 0; x < n; x += cn, from += r->ratio_x * cn) { /* written behind what was read */
+        uint32_t v[4] = {0};
+        for (int32_t i = 0; i < r->ratio_x * cn; i += cn)
+            for (int c = 0; c < cn; c++)
+                v[c] += from[i + c];
+        memcpy(sum + x, v, (size_t)cn * sizeof(*v));
     }
     if (area == 4) {
         for (int32_t i = 0; i < n; i++)
@@ -415,21 +416,6 @@ static void area_whole_row(weft_resizer *r, int32_t y, uint8_t *d)
         d[i] = clip8((int32_t)lrintf((float)sum[i] * scale));
 }
 
-static void area_horizontal(const weft_resizer *r, const uint8_t *s, float *d)
-{
-    const area_table *t = &r->x_area;
-    int cn = r->channels;
-    for (int32_t x = 0; x < r->width; x++, d += cn) {
-        float v[4] = {0};
-        for (int32_t k = t->first[x]; k < t->first[x + 1]; k++) {
-            const uint8_t *p = s + (size_t)t->at[k] * (size_t)cn;
-            for (int c = 0; c < cn; c++)
-                v[c] += (float)p[c] * t->weight[k];
-        }
-        memcpy(d, v, (size_t)cn * sizeof(float));
-    }
-}
-
 /* A source row on the border of two target rows is filtered once. */
 static void area_row(weft_resizer *r, int32_t y, uint8_t *d)
 {
@@ -439,7 +425,8 @@ static void area_row(weft_resizer *r, int32_t y, uint8_t *d)
     for (int32_t k = t->first[y]; k < t->first[y + 1]; k++) {
         float w = t->weight[k];
         if (r->slot_row[0] != t->at[k]) {
-            area_horizontal(r, source_row(r, t->at[k]), r->slots[0]);
+            r->kernels->area_row(source_row(r, t->at[k]), row_bytes(r), r->x_area.first, r->x_area.at, r->x_area.weight, r->width,
+                                 r->channels, r->slots[0]);
             r->slot_row[0] = t->at[k];
         }
         if (k == t->first[y])
