@@ -45,6 +45,9 @@ def shapes():
     f = T.FLOAT
     save("scalar", [h.make_node("Add", ["x", "x"], ["y"])], [tensor("x", f, [])], [tensor("y", f, [])])
     save("add", [h.make_node("Add", ["x", "b"], ["y"])], [tensor("x", f, ["N", 4]), tensor("b", f, [4])], [tensor("y", f, ["N", 4])])
+    # What every backend of the contract list has: rows of four in, rows of four out, through memory of its own.
+    save("plain", [h.make_node("MatMul", ["x", "w"], ["h"]), h.make_node("Tanh", ["h"], ["y"])], [tensor("x", f, ["N", 4])],
+         [tensor("y", f, ["N", 4])], [constant("w", np.float32(np.arange(16).reshape(4, 4) / 16 - 0.5))])
     save("dynamic", [h.make_node("Relu", ["x"], ["y"])], [tensor("x", f, ["N", 3, "H", "W"])], [tensor("y", f, ["N", 3, "H", "W"])])
     # The output's dims have names of their own, as many exporters write them: only runs tell how large it is.
     save("renamed", [h.make_node("Neg", ["x"], ["y"])], [tensor("x", f, ["N", "C"])], [tensor("y", f, ["out.0", "out.1"])])
