@@ -237,7 +237,8 @@ static void test_text_at_the_edge_of_a_small_picture(void **state)
 
 static void refused(ocr_rig *r, const char *part)
 {
-    assert_int_equal(rig_open(r), WEFT_E_CONFIG);
+    if (rig_open(r) != WEFT_E_CONFIG)
+        fail_msg("accepted, but \"%s\" was expected", part);
     assert_null(r->state);
     if (!strstr(r->err.text, part))
         fail_msg("\"%s\" was expected in: %s", part, r->err.text);
@@ -267,7 +268,7 @@ static void test_configurations_that_do_not_fit(void **state)
     refused(&r, "[-1,1000]");
     rig_model(&r, 0, "cls", (const int64_t[]){-1, 3, 224, 224, 0}, (const int64_t[]){-1, 1000, 0}, toy_detect);
     refused(&r, "the detector (model cls)");
-    rig_model(&r, 0, "det", (const int64_t[]){-1, 7, -1, -1, 0}, (const int64_t[]){-1, 1, -1, -1, 0}, toy_detect);
+    rig_model(&r, 0, "det", (const int64_t[]){-1, 7, 640, 640, 0}, (const int64_t[]){-1, 1, -1, -1, 0}, toy_detect);
     refused(&r, "det");
     rig_model(&r, 0, "det", (const int64_t[]){4, 3, 640, 640, 0}, (const int64_t[]){4, 1, 640, 640, 0}, toy_detect);
     refused(&r, "exactly 4 pictures");
