@@ -1,0 +1,97 @@
+/* How the library is found and what is said when it is not. A process of its own: the first library that fits stays. */
+#include "harness/check.h"
+
+#include <stdio.h>
+
+#include "backend/onnxruntime/ort_backend.h"
+
+#define GOOD WEFT_CACHE_DIR "/runtime/onnxruntime/libonnxruntime.so.1"
+
+static const weft_backend *const b = &weft_backend_onnxruntime;
+
+static weft_status open_with(const char *library, void **self, weft_error *err)
+{
+    weft_backend_env env = {.library = library, .cores = 1};
+
+    return b->open(&env, self, err);
+}
+
+static void says(const char *library, const char *text)
+{
+    weft_error err;
+    void *self = &err;
+
+    assert_int_equal(open_with(library, &self, &err), WEFT_E_UNAVAILABLE);
+    assert_null(self);
+    if (!strstr(err.text, text) || !strstr(err.text, "weft needs release 1.15 or newer") || !strstr(err.text, "WEFT_ONNXRUNTIME"))
+        fail_msg("\"%s\" should have said \"%s\"", err.text, text);
+}
+
+static void test_not_there(void **state)
+{
+    unsetenv("WEFT_ONNXRUNTIME");
+    says("/nonexistent/libonnxruntime.so", "/nonexistent/libonnxruntime.so: not found");
+    says("libm.so.6", "libm.so.6: is not ONNX Runtime");
+    says(OLD_RUNTIME, "is release 1.9.7, too old");
+    says(WEFT_TEST_DATA "/models/add.onnx", "invalid ELF header");
+    setenv("WEFT_ONNXRUNTIME", "/nonexistent/other.so", 1);
+    says(NULL, "/nonexistent/other.so: not found");
+    says("", "/nonexistent/other.so: not found");
+    unsetenv("WEFT_ONNXRUNTIME");
+}
+
+static void test_usual_places(void **state)
+{
+    char folder[] = "/tmp/weft-search-XXXXXX", before[1000];
+    weft_error err;
+    void *self;
+
+    assert_non_null(getcwd(before, sizeof before));
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(chdir(folder), 0);
+    if (open_with(NULL, &self, &err)) { /* unless the machine has one installed */
+        assert_non_null(strstr(err.text, "libonnxruntime.so.1: not found"));
+        assert_non_null(strstr(err.text, "/../lib"));
+        assert_non_null(strstr(err.text, ".cache/runtime/onnxruntime"));
+    } else {
+        b->close(self);
+    }
+    assert_int_equal(chdir(before), 0);
+    rmdir(folder);
+}
+
+static void test_found(void **state)
+{
+    char text[300];
+    weft_error err;
+    void *first, *second;
+
+    if (access(GOOD, R_OK) != 0)
+        skip();
+    unsetenv("ORT_DISABLE_TELEMETRY");
+    setenv("WEFT_ONNXRUNTIME", GOOD, 1);
+    assert_int_equal(open_with(NULL, &first, &err), WEFT_OK);
+    assert_string_equal(getenv("ORT_DISABLE_TELEMETRY"), "1");
+    assert_int_equal(b->describe(first, text, sizeof text), WEFT_OK);
+    assert_non_null(strstr(text, GOOD));
+    assert_int_equal(open_with(GOOD, &second, &err), WEFT_OK);
+    b->close(second);
+    assert_int_equal(open_with("/elsewhere/libonnxruntime.so", &second, &err), WEFT_E_CONFLICT);
+    assert_non_null(strstr(err.text, "/elsewhere/libonnxruntime.so"));
+    b->close(first);
+    for (int i = 0; i < 20; i++) { /* the environment comes and goes */
+        assert_int_equal(open_with(GOOD, &first, &err), WEFT_OK);
+        b->close(first);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_not_there),
+        cmocka_unit_test(test_usual_places),
+        cmocka_unit_test(test_found),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
