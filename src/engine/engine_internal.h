@@ -210,7 +210,7 @@ struct weft_instance {
     int64_t limit_ns;       /* of what it is doing now */
     bool terminating;       /* the completer is inside terminate(): no new run may start */
     int64_t overdue_since_ns;
-    bool watch_armed;
+    int64_t watch_at_ns; /* when the watch looks at it; WEFT_NEVER = not armed */
     weft_timer watch;
 
     /* the batch: set at the grant, then the thread's own */
@@ -562,6 +562,9 @@ weft_status weft_rows_take(weft_request *r, weft_error *err);
  * -------------------------------------------------------------------------------------------------------------- */
 weft_status weft_instance_create(weft_model *m, weft_instance **out, weft_error *err);
 void weft_instance_free(weft_instance *i); /* thread ended */
+/* The watch looks at it then, or sooner. Scheduler's lock. A run that ends in time leaves the timer alone, so that most runs cost
+ * none. */
+void weft_instance_watch(weft_instance *i, int64_t at_ns);
 /* Runs it, at most limit_ns (then DEADLINE, and the instance is lost). The status and the outputs are in the probe. */
 weft_status weft_instance_probe(weft_instance *i, weft_probe *p, int64_t limit_ns, weft_error *err);
 void weft_probe_unref(weft_probe *p);

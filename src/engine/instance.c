@@ -134,6 +134,7 @@ weft_status weft_instance_create(weft_model *m, weft_instance **out, weft_error 
     weft_cond_init(&i->cond);
     i->model = m;
     i->watch.kind = WEFT_TIMER_WATCH;
+    i->watch_at_ns = WEFT_NEVER;
     i->parts = calloc((size_t)m->max_rows, sizeof(*i->parts));
     weft_status s = WEFT_OK;
     if (!i->parts)
@@ -169,6 +170,14 @@ weft_status weft_instance_create(weft_model *m, weft_instance **out, weft_error 
     }
     *out = i;
     return WEFT_OK;
+}
+
+void weft_instance_watch(weft_instance *i, int64_t at_ns)
+{
+    if (at_ns >= i->watch_at_ns)
+        return;
+    i->watch_at_ns = at_ns;
+    weft_timer_set(&i->model->engine->timers, &i->watch, at_ns);
 }
 
 /* A lost run's thread and the instance that served it have a reference to the model of their own. */
@@ -223,8 +232,7 @@ static bool begin_probe(weft_instance *i, weft_probe *p, int64_t limit_ns)
     i->granted_ns = weft_engine_now(e);
     i->limit_ns = limit_ns;
     i->overdue = i->abandoned = false;
-    i->watch_armed = true;
-    weft_timer_set(&e->timers, &i->watch, weft_time_add(i->granted_ns, limit_ns));
+    weft_instance_watch(i, weft_time_add(i->granted_ns, limit_ns));
     atomic_fetch_add(&p->refs, 1);
     i->probe = p;
     weft_cond_signal(&i->cond);

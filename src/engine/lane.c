@@ -1,7 +1,7 @@
 #include "lane.h"
 
 /* Lane time that starved work may be ahead of or behind the rest; without a bound an idle hour would pay for a storm. */
-#define CREDIT_MAX_NS 1000000000LL
+#define CREDIT_MAX_NS 60000000000LL
 
 int weft_level(int64_t request_priority, int64_t model_priority)
 {

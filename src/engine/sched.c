@@ -336,10 +336,7 @@ static void grant_run(weft_engine *e, weft_model *m, weft_part *head, int64_t no
     i->starved = starved;
     i->overdue = i->abandoned = false;
     i->limit_ns = m->run_timeout_ns;
-    if (!i->watch_armed) {
-        i->watch_armed = true;
-        weft_timer_set(&e->timers, &i->watch, weft_time_add(now, m->run_timeout_ns));
-    }
+    weft_instance_watch(i, weft_time_add(now, m->run_timeout_ns));
     if (takes_tokens(m)) {
         e->tokens_free -= m->tokens;
         weft_lane_charge(&e->lane, &m->account->share, i->predicted_ns, m->tokens, starved);

@@ -84,10 +84,10 @@ static void lose(weft_instance *i, found *f)
     weft_cond_broadcast(&m->changed);
 }
 
-static void look(weft_engine *e, weft_instance *i, int64_t now, found *f)
+static void look(weft_instance *i, int64_t now, found *f)
 {
     if (i->state != WEFT_INSTANCE_BUSY) {
-        i->watch_armed = false;
+        i->watch_at_ns = WEFT_NEVER;
         return;
     }
     int64_t next = weft_time_add(i->granted_ns, i->limit_ns);
@@ -100,8 +100,8 @@ static void look(weft_engine *e, weft_instance *i, int64_t now, found *f)
             return;
         }
     }
-    i->watch_armed = true;
-    weft_timer_set(&e->timers, &i->watch, next);
+    i->watch_at_ns = WEFT_NEVER;
+    weft_instance_watch(i, next);
 }
 
 static void terminate_found(weft_engine *e, found *f)
@@ -126,7 +126,7 @@ void weft_watch_overdue(weft_engine *e)
     {
         weft_model *m = weft_container_of(n, weft_model, all_node);
         for (size_t k = 0; k < m->n_instances; k++)
-            look(e, m->instances[k], now, &f);
+            look(m->instances[k], now, &f);
     }
     int64_t n_lost = e->n_lost;
     weft_sched_dispatch(e, now);
