@@ -2,6 +2,13 @@
 
 #define AT(member) offsetof(weft_server_options, member)
 
+static const weft_enum_value admin_values[] = {
+    {"local", WEFT_ADMIN_LOCAL, "from this machine only: the Unix socket, or 127.0.0.1 and ::1 under a local host name"},
+    {"open", WEFT_ADMIN_OPEN, "from everywhere"},
+    {"off", WEFT_ADMIN_OFF, "nobody"},
+    {NULL, 0, NULL},
+};
+
 const weft_option weft_server_option_table[] = {
     {.name = "host",
      .kind = WEFT_OPT_STRING,
@@ -110,6 +117,17 @@ const weft_option weft_server_option_table[] = {
      .max = 86400000,
      .unit = "ms",
      .help = "deadline of a request that brings none; 0 = the model's own"},
+    {.name = "triton_compatible",
+     .kind = WEFT_OPT_BOOL,
+     .offset = AT(triton_compatible),
+     .def = "false",
+     .help = "answer a full queue with 503 (gRPC: UNAVAILABLE) as Triton does, instead of 429 (RESOURCE_EXHAUSTED)"},
+    {.name = "admin",
+     .kind = WEFT_OPT_ENUM,
+     .offset = AT(admin),
+     .def = "local",
+     .values = admin_values,
+     .help = "who may load and unload models"},
     {.name = "drain_ms",
      .kind = WEFT_OPT_DURATION_MS,
      .offset = AT(drain_ms),

@@ -38,7 +38,10 @@ void weft_exchange_unref(weft_exchange *x)
         return;
     weft_server *s = x->loop->server;
     weft_result_unref(x->result);
-    weft_chunk_give(s->pool, x->body);
+    if (x->job_free)
+        x->job_free(x->job);
+    weft_arena_destroy(&x->arena);
+    weft_chunk_give(s->pool, x->body ? x->body - x->body_skew : NULL);
     weft_buffer_fini(&x->answer);
     weft_chunk_give(s->pool, x);
     atomic_fetch_sub(&s->n_exchanges, 1);
@@ -51,12 +54,13 @@ bool weft_exchange_body_reserve(weft_exchange *x, size_t n)
     size_t want = x->body_capacity ? x->body_capacity * 2 : n;
     if (want < n)
         want = n;
-    uint8_t *bigger = weft_chunk_take(x->loop->server->pool, want);
+    uint8_t *bigger = weft_chunk_take(x->loop->server->pool, want + x->body_skew);
     if (!bigger)
         return false;
+    bigger += x->body_skew;
     if (x->n_body)
         memcpy(bigger, x->body, x->n_body);
-    weft_chunk_give(x->loop->server->pool, x->body);
+    weft_chunk_give(x->loop->server->pool, x->body ? x->body - x->body_skew : NULL);
     x->body = bigger;
     x->body_capacity = want;
     return true;
@@ -71,9 +75,12 @@ void weft_exchange_reply(weft_exchange *x, int status, const char *content_type)
     if (x->answer.failed) {
         static const char oom[] =
             "{\"error\":{\"code\":\"NO_MEMORY\",\"message\":\"The server has no memory for this answer; try again.\"}}\n";
+        static const char oom_v2[] = "{\"error\":\"The server has no memory for this answer; try again.\"}\n";
         weft_buffer_fini(&x->answer);
         weft_buffer_init(&x->answer, 0);
-        weft_buffer_puts(&x->answer, oom);
+        weft_buffer_puts(&x->answer, x->v2 ? oom_v2 : oom);
+        x->answer_headers[0] = 0;
+        x->n_more = 0;
         x->status = 503;
         x->answer_type = "application/json";
     }
@@ -81,15 +88,44 @@ void weft_exchange_reply(weft_exchange *x, int status, const char *content_type)
         weft_conn_answer(x->conn);
 }
 
-void weft_exchange_fail(weft_exchange *x, const weft_error *err)
+/* The Open Inference Protocol's shape, with the request's id where it brought one. */
+static void put_v2_error(weft_exchange *x, const char *text)
+{
+    weft_json j;
+    weft_json_init(&j, &x->answer);
+    weft_json_object_begin(&j);
+    weft_json_key_string(&j, "error", text);
+    if (x->error_id)
+        weft_json_key_string(&j, "id", x->error_id);
+    weft_json_object_end(&j);
+}
+
+/* Triton answers a full queue with 503. */
+static int http_status_of(const weft_exchange *x, weft_status s)
+{
+    return s == WEFT_E_BUSY && x->v2 && x->loop->server->options.triton_compatible ? 503 : weft_status_http(s);
+}
+
+static void drop_answer(weft_exchange *x)
 {
     weft_buffer_clear(&x->answer);
-    weft_error_json(&x->answer, err);
+    x->answer.failed = false;
+    x->answer_headers[0] = 0;
+    x->n_more = 0;
+}
+
+void weft_exchange_fail(weft_exchange *x, const weft_error *err)
+{
+    drop_answer(x);
+    if (x->v2)
+        put_v2_error(x, err->text);
+    else
+        weft_error_json(&x->answer, err);
     if (err->retry_after_ms > 0)
         snprintf(x->answer_headers, sizeof(x->answer_headers), "Retry-After: %lld\r\nretry-after-ms: %lld\r\n",
                  (long long)((err->retry_after_ms + 999) / 1000), (long long)err->retry_after_ms);
     weft_buffer_putc(&x->answer, '\n');
-    weft_exchange_reply(x, weft_status_http(err->status), "application/json");
+    weft_exchange_reply(x, http_status_of(x, err->status), "application/json");
 }
 
 void weft_exchange_fail_status(weft_exchange *x, int http_status, const char *code, const char *fmt, ...)
@@ -99,16 +135,20 @@ void weft_exchange_fail_status(weft_exchange *x, int http_status, const char *co
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    weft_buffer_clear(&x->answer);
-    weft_json j;
-    weft_json_init(&j, &x->answer);
-    weft_json_object_begin(&j);
-    weft_json_key(&j, "error");
-    weft_json_object_begin(&j);
-    weft_json_key_string(&j, "code", code);
-    weft_json_key_string(&j, "message", text);
-    weft_json_object_end(&j);
-    weft_json_object_end(&j);
+    drop_answer(x);
+    if (x->v2) {
+        put_v2_error(x, text);
+    } else {
+        weft_json j;
+        weft_json_init(&j, &x->answer);
+        weft_json_object_begin(&j);
+        weft_json_key(&j, "error");
+        weft_json_object_begin(&j);
+        weft_json_key_string(&j, "code", code);
+        weft_json_key_string(&j, "message", text);
+        weft_json_object_end(&j);
+        weft_json_object_end(&j);
+    }
     weft_buffer_putc(&x->answer, '\n');
     weft_exchange_reply(x, http_status, "application/json");
 }
@@ -116,13 +156,15 @@ void weft_exchange_fail_status(weft_exchange *x, int http_status, const char *co
 void weft_exchange_abandon(weft_exchange *x)
 {
     x->conn = NULL;
-    if (x->in_engine)
+    if (x->in_engine && x->cancel)
+        x->cancel(x);
+    else if (x->in_engine)
         weft_cancel(x->loop->server->engine, x->ticket);
 }
 
 /* ---- the engine's side: any thread ------------------------------------------------------------------------------------- */
 
-static void post_home(weft_exchange *x)
+void weft_exchange_post_home(weft_exchange *x)
 {
     weft_loop *loop = x->loop;
     weft_lock_take(&loop->lock);
@@ -137,7 +179,7 @@ static void on_done(void *cookie, weft_result *r)
 {
     weft_exchange *x = cookie;
     x->result = r;
-    post_home(x); /* with the reference taken in weft_exchange_infer */
+    weft_exchange_post_home(x); /* with the reference taken in weft_exchange_infer */
 }
 
 static void on_release(void *cookie)

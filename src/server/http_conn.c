@@ -16,6 +16,7 @@
 
 #define LINGER_BYTES (256 * 1024)
 #define LINGER_NS WEFT_S
+#define MAX_MORE 130 /* pieces of an answer behind its first: one for each output */
 
 static void take_input(weft_conn *c);
 static void start_reading(weft_conn *c);
@@ -124,10 +125,13 @@ static void on_written(uv_write_t *w, int status)
 static size_t write_head(weft_conn *c, weft_exchange *x)
 {
     bool close = c->close_after || atomic_load_explicit(&c->loop->server->refuse_new, memory_order_relaxed);
+    size_t n_bytes = x->answer.n_bytes;
+    for (size_t i = 0; i < x->n_more; i++)
+        n_bytes += x->more[i].len;
     int n = snprintf(x->answer_head, sizeof(x->answer_head),
-                     "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s%s%s%s%s\r\n", x->status,
-                     weft_http_reason(x->status), x->answer_type, x->answer.n_bytes, x->answer_headers,
-                     x->id[0] ? "X-Request-Id: " : "", x->id, x->id[0] ? "\r\n" : "",
+                     "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s%s%s%s%s%s%s%s\r\n", x->status,
+                     weft_http_reason(x->status), x->answer_type, n_bytes, x->answer_headers, x->id[0] ? "X-Request-Id: " : "",
+                     x->id, x->id[0] ? "\r\n" : "", x->trace[0] ? "traceparent: " : "", x->trace, x->trace[0] ? "\r\n" : "",
                      close                ? "Connection: close\r\n"
                      : c->head.minor == 0 ? "Connection: keep-alive\r\n"
                                           : "");
@@ -146,9 +150,14 @@ void weft_conn_answer(weft_conn *c)
     if (body_unread)
         c->close_after = true;
     size_t n_head = write_head(c, x);
-    uv_buf_t bufs[2] = {uv_buf_init(x->answer_head, (unsigned)n_head),
-                        uv_buf_init((char *)x->answer.data, (unsigned)x->answer.n_bytes)};
-    unsigned n_bufs = x->head_only || x->answer.n_bytes == 0 ? 1 : 2;
+    uv_buf_t bufs[2 + MAX_MORE] = {{.base = x->answer_head, .len = n_head},
+                                   {.base = (char *)x->answer.data, .len = x->answer.n_bytes}};
+    unsigned n_bufs = x->answer.n_bytes == 0 ? 1 : 2;
+    weft_assert(x->n_more <= MAX_MORE);
+    for (size_t i = 0; i < x->n_more; i++)
+        bufs[n_bufs++] = x->more[i];
+    if (x->head_only)
+        n_bufs = 1;
     c->state = WEFT_CONN_WRITE;
     c->deadline_ns = deadline_in(options(c)->write_timeout_ms);
     c->write.data = c;
@@ -260,11 +269,12 @@ static void head_complete(weft_conn *c)
     const weft_http_head *h = &c->head;
     bool has_body = h->chunked || h->content_length > 0;
     x->head_only = h->method == WEFT_HTTP_HEAD;
+    x->v2 = h->path.n >= 3 && memcmp(h->path.p, "/v2", 3) == 0 && (h->path.n == 3 || h->path.p[3] == '/');
     copy_header(h, "x-request-id", x->id, sizeof(x->id));
     copy_header(h, "traceparent", x->trace, sizeof(x->trace));
     copy_header(h, "content-type", x->content_type, sizeof(x->content_type));
     int status = 404;
-    x->route = weft_route_find(h, x->model, sizeof(x->model), &status);
+    x->route = weft_route_find(h, x->model, x->version, sizeof(x->model), &status);
     c->close_after = has_body || !h->keep_alive; /* an early answer leaves the body unread */
     if (!x->route) {
         weft_exchange_fail_status(x, status, status == 405 ? "METHOD" : "NOT_FOUND",

@@ -17,16 +17,18 @@ const weft_route weft_routes[] = {
     {0, NULL, NULL, NULL, NULL, false, NULL},
 };
 
-static bool path_fits(const char *pattern, weft_http_slice path, char *model, size_t n_model)
+static bool path_fits(const char *pattern, weft_http_slice path, char *model, char *version, size_t n)
 {
     const char *p = path.p, *end = path.p + path.n;
+    char *capture = model;
     while (*pattern) {
         if (pattern[0] == '{') {
             const char *stop = memchr(p, '/', (size_t)(end - p));
             if (!stop)
                 stop = end;
-            if (stop == p || !weft_http_decode_segment(p, (size_t)(stop - p), model, n_model))
+            if (stop == p || !weft_http_decode_segment(p, (size_t)(stop - p), capture, n))
                 return false;
+            capture = version;
             p = stop;
             pattern += 2;
             continue;
@@ -38,13 +40,13 @@ static bool path_fits(const char *pattern, weft_http_slice path, char *model, si
     return p == end;
 }
 
-const weft_route *weft_route_find(const weft_http_head *head, char *model, size_t n_model, int *status)
+const weft_route *weft_route_find(const weft_http_head *head, char *model, char *version, size_t n, int *status)
 {
     weft_http_method m = head->method == WEFT_HTTP_HEAD ? WEFT_HTTP_GET : head->method;
     *status = 404;
     for (const weft_route *r = weft_routes; r->pattern; r++) {
-        if (!path_fits(r->pattern, head->path, model, n_model))
-            continue;
+        if (!path_fits(r->pattern, head->path, model, version, n))
+            continue; /* what it captured is overwritten by the route that fits */
         if (r->method == m)
             return r;
         *status = 405;

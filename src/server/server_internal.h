@@ -37,7 +37,9 @@ struct weft_server {
     _Atomic bool refuse_new; /* draining: past the grace */
     _Atomic bool hurry;
     _Atomic int64_t n_conns;
-    _Atomic int64_t n_exchanges; /* alive, engine's references included */
+    _Atomic int64_t n_exchanges;                /* alive, engine's references included */
+    _Atomic int n_changes;                      /* loads and unloads at work, each on a thread of its own */
+    _Atomic(const struct weft_config *) config; /* what may be loaded by name, or NULL */
     _Atomic uint64_t n_answered;
     int64_t started_unix_ns;
 };
@@ -98,13 +100,22 @@ struct weft_exchange {
     _Atomic int refs;
     const weft_route *route;
     char model[65];
+    char version[65]; /* second capture of the route */
     char id[129];
     char trace[64];
     bool head_only; /* HEAD: no body in the answer */
     bool draw;
+    bool v2;              /* below /v2: errors have the shape of the Open Inference Protocol, {"error": text} */
+    const char *error_id; /* with v2: the request's own id, for error bodies; lives in `arena` */
     /* the request's body, in its final place */
     uint8_t *body;
     size_t n_body, body_capacity;
+    size_t body_skew; /* 0..63, set by the route's admit: the body begins so far behind a multiple of 64 */
+    /* a door's own state: memory with the life of the exchange, and how to cancel it instead of by `ticket` */
+    weft_arena *arena;
+    void *job;
+    void (*job_free)(void *job); /* before the arena goes */
+    void (*cancel)(weft_exchange *x);
     char content_type[256];
     /* the picture inside the body */
     const uint8_t *picture;
@@ -118,11 +129,13 @@ struct weft_exchange {
     char answer_headers[256]; /* further header lines, each with CRLF */
     char answer_head[768];
     weft_buffer answer;
+    const uv_buf_t *more; /* written behind `answer` without a copy; lives as long as the exchange */
+    size_t n_more;
     uv_work_t work;
     bool working;
 };
 
-/* One line of the route table: pattern segments, "{}" captures the model's name. */
+/* One line of the route table: pattern segments; the first "{}" captures the model's name, a second one its version. */
 struct weft_route {
     weft_http_method method;
     const char *pattern;
@@ -137,8 +150,8 @@ struct weft_route {
 };
 
 extern const weft_route weft_routes[];
-/* The route for method and path, with the captured name in model; NULL: *status is 404 or 405. */
-const weft_route *weft_route_find(const weft_http_head *head, char *model, size_t n_model, int *status);
+/* The route for method and path, with what it captures in model and version (n bytes each); NULL: *status is 404 or 405. */
+const weft_route *weft_route_find(const weft_http_head *head, char *model, char *version, size_t n, int *status);
 
 /* ---- http_conn.c ---- */
 void weft_conn_accept(weft_loop *loop, uv_stream_t *listener);
@@ -161,6 +174,8 @@ void weft_exchange_fail_status(weft_exchange *x, int http_status, const char *co
     __attribute__((format(printf, 4, 5)));
 /* The client is gone: cancels what the engine still has. On the loop. */
 void weft_exchange_abandon(weft_exchange *x);
+/* From any thread, with a reference that goes to the loop: route->finish is called there if the client still waits. */
+void weft_exchange_post_home(weft_exchange *x);
 /* Gives the call to the engine; the route's finish is called on the loop with x->result. The call's inputs must point into x. */
 void weft_exchange_infer(weft_exchange *x, const weft_call *call);
 

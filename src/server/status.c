@@ -167,6 +167,24 @@ void weft_healthz_handle(weft_exchange *x, const weft_http_head *head)
     weft_exchange_reply(x, ready ? 200 : 503, "application/json");
 }
 
+/* "GET /v2/models/{name}/versions/{version}": what it does */
+static void put_route(weft_json *j, const char *method, const weft_route *r)
+{
+    static const char *const captures[] = {"{name}", "{version}"};
+    char key[160];
+    size_t n = (size_t)snprintf(key, sizeof(key), "%s ", method), k = 0;
+    for (const char *p = r->pattern; *p && n + 10 < sizeof(key); p++) {
+        if (*p != '{') {
+            key[n++] = *p;
+            continue;
+        }
+        n += (size_t)snprintf(key + n, sizeof(key) - n, "%s", captures[k++ > 0]);
+        p++;
+    }
+    key[n] = 0;
+    weft_json_key_string(j, key, r->help);
+}
+
 void weft_root_handle(weft_exchange *x, const weft_http_head *head)
 {
     (void)head;
@@ -179,11 +197,9 @@ void weft_root_handle(weft_exchange *x, const weft_http_head *head)
     weft_json_key(&j, "serves");
     weft_json_object_begin(&j);
     for (const weft_route *r = weft_routes; r->pattern; r++) {
-        char key[128];
-        const char *brace = strstr(r->pattern, "{}");
-        snprintf(key, sizeof(key), "%s %.*s%s%s", methods[r->method], brace ? (int)(brace - r->pattern) : (int)strlen(r->pattern),
-                 r->pattern, brace ? "{name}" : "", brace ? brace + 2 : "");
-        weft_json_key_string(&j, key, r->help);
+        if (!r->help) /* another spelling of the one above */
+            continue;
+        put_route(&j, methods[r->method], r);
     }
     weft_json_object_end(&j);
     weft_json_object_end(&j);
