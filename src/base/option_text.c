@@ -1,7 +1,6 @@
 #include "base/option_text.h"
 
 #include <ctype.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <strings.h>
 
 #include "base/arena.h"
+#include "base/c_locale.h"
 #include "base/text.h"
 
 #define NUMBER_BYTES 64 /* no sensible number is written longer */
@@ -34,12 +34,6 @@ static const unit byte_units[] = {{"b", 1},
                                   {"gib", 1073741824},
                                   {"tib", 1099511627776},
                                   {NULL, 0}};
-
-/* The C locale is static in the libraries we build on: nothing is allocated, nothing needs to be freed. */
-static locale_t enter_c_locale(void)
-{
-    return uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
-}
 
 bool weft_option_is_scalar(weft_option_kind kind)
 {
@@ -77,41 +71,6 @@ size_t weft_option_storage_bytes(const weft_option *o, weft_option_kind kind)
     return 0;
 }
 
-const char *weft_option_kind_words(weft_option_kind kind)
-{
-    switch (kind) {
-    case WEFT_OPT_BOOL:
-        return "true or false";
-    case WEFT_OPT_INT:
-        return "a whole number";
-    case WEFT_OPT_FLOAT:
-        return "a number";
-    case WEFT_OPT_STRING:
-        return "text";
-    case WEFT_OPT_ENUM:
-        return "one word of a list";
-    case WEFT_OPT_DURATION_MS:
-        return "a duration";
-    case WEFT_OPT_BYTES:
-        return "a number of bytes";
-    case WEFT_OPT_SIZE:
-        return "a size";
-    case WEFT_OPT_LIST:
-        return "a list";
-    case WEFT_OPT_STRUCT:
-        return "a block of settings";
-    case WEFT_OPT_STRUCT_LIST:
-        return "a list of blocks";
-    case WEFT_OPT_STRUCT_MAP:
-        return "named blocks";
-    case WEFT_OPT_PASSTHROUGH:
-        return "a block of KEY: value";
-    case WEFT_OPT_END:
-        break;
-    }
-    return "nothing";
-}
-
 size_t weft_option_max_count(const weft_option *o)
 {
     if (o->max_count)
@@ -119,8 +78,7 @@ size_t weft_option_max_count(const weft_option *o)
     return o->kind == WEFT_OPT_STRING ? WEFT_OPTION_DEFAULT_STRING_BYTES : WEFT_OPTION_DEFAULT_ENTRIES;
 }
 
-/* Bytes of one string: of the option itself, or of an item of a list, whose max_count counts items. */
-static size_t max_string_bytes(const weft_option *o)
+size_t weft_option_string_bytes(const weft_option *o)
 {
     return o->kind == WEFT_OPT_STRING ? weft_option_max_count(o) : WEFT_OPTION_DEFAULT_STRING_BYTES;
 }
@@ -155,119 +113,6 @@ const weft_option *weft_option_find(const weft_option *table, const char *name, 
         if (name_is(o->name, name, n_name) || alias_is(o->alias, name, n_name))
             return o;
     return NULL;
-}
-
-/* ---- words ------------------------------------------------------------------------------------------------------------ */
-static void print_number(double v, char *buf, size_t n)
-{
-    if (v == rint(v) && fabs(v) < 1e18) {
-        snprintf(buf, n, "%.0f", v);
-        return;
-    }
-    locale_t old = enter_c_locale();
-    snprintf(buf, n, "%.15g", v);
-    if (strtod(buf, NULL) != v)
-        snprintf(buf, n, "%.17g", v);
-    uselocale(old);
-}
-
-static void print_duration(double ms, char *buf, size_t n)
-{
-    static const unit large[] = {{"d", 8.64e7}, {"h", 3.6e6}, {"m", 6e4}, {"s", 1e3}};
-    for (size_t i = 0; i < sizeof(large) / sizeof(*large); i++) {
-        if (ms >= large[i].factor && fmod(ms, large[i].factor) == 0) {
-            snprintf(buf, n, "%.0f%s", ms / large[i].factor, large[i].name);
-            return;
-        }
-    }
-    print_number(ms, buf, n);
-    if (ms != 0) {
-        size_t len = strlen(buf);
-        snprintf(buf + len, n - len, "ms");
-    }
-}
-
-static void print_bytes_bound(double v, char *buf, size_t n)
-{
-    static const unit large[] = {{"TiB", 1099511627776.0}, {"TB", 1e12}, {"GiB", 1073741824.0}, {"GB", 1e9},
-                                 {"MiB", 1048576.0},       {"MB", 1e6},  {"KiB", 1024.0},       {"kB", 1e3}};
-    for (size_t i = 0; i < sizeof(large) / sizeof(*large); i++) {
-        if (v >= large[i].factor && fmod(v, large[i].factor) == 0) {
-            snprintf(buf, n, "%.0f%s", v / large[i].factor, large[i].name);
-            return;
-        }
-    }
-    print_number(v, buf, n);
-}
-
-static bool counts_bytes(const weft_option *o)
-{
-    return !o->unit || !strncmp(o->unit, "bytes", 5);
-}
-
-static void print_bound(const weft_option *o, weft_option_kind kind, double v, char *buf, size_t n)
-{
-    if (kind == WEFT_OPT_DURATION_MS)
-        print_duration(v, buf, n);
-    else if (kind == WEFT_OPT_BYTES && counts_bytes(o))
-        print_bytes_bound(v, buf, n);
-    else
-        print_number(v, buf, n);
-}
-
-static bool has_bounds(const weft_option *o)
-{
-    return o->min != 0 || o->max != 0;
-}
-
-static char *expected_enum(const weft_option *o, char *buf, size_t n)
-{
-    size_t len = (size_t)snprintf(buf, n, "one of");
-    for (const weft_enum_value *v = o->values; v && v->name && len < n; v++)
-        len += (size_t)snprintf(buf + len, n - len, "%s %s", v == o->values ? "" : ",", v->name);
-    return buf;
-}
-
-char *weft_option_expected(const weft_option *o, weft_option_kind kind, char *buf, size_t n)
-{
-    char lo[NUMBER_BYTES], hi[NUMBER_BYTES], item[256];
-    const char *words = weft_option_kind_words(kind);
-    if (kind == WEFT_OPT_ENUM)
-        return expected_enum(o, buf, n);
-    if (kind == WEFT_OPT_LIST) {
-        snprintf(buf, n, "a list (each %s)", weft_option_expected(o, o->item, item, sizeof(item)));
-        return buf;
-    }
-    if (kind == WEFT_OPT_STRING) {
-        if (max_string_bytes(o) == WEFT_OPTION_DEFAULT_STRING_BYTES)
-            snprintf(buf, n, "%s", words);
-        else
-            snprintf(buf, n, "%s of at most %zu bytes", words, max_string_bytes(o));
-        return buf;
-    }
-    if (!weft_option_is_scalar(kind) || kind == WEFT_OPT_BOOL) {
-        snprintf(buf, n, "%s", words);
-        return buf;
-    }
-    const char *example = kind == WEFT_OPT_DURATION_MS                ? ", like 250ms or 5s"
-                          : kind == WEFT_OPT_BYTES && counts_bytes(o) ? ", like 64MB"
-                          : kind == WEFT_OPT_SIZE                     ? ", like [640, 480]"
-                                                                      : "";
-    const char *unit_name = kind == WEFT_OPT_INT || kind == WEFT_OPT_FLOAT ? o->unit : NULL;
-    char counted[NUMBER_BYTES];
-    if (kind == WEFT_OPT_BYTES && !counts_bytes(o)) {
-        snprintf(counted, sizeof(counted), "a number of %s", o->unit);
-        words = counted;
-    }
-    if (has_bounds(o)) {
-        print_bound(o, kind, o->min, lo, sizeof(lo));
-        print_bound(o, kind, o->max, hi, sizeof(hi));
-        snprintf(buf, n, "%s%s from %s to %s%s%s%s", words, kind == WEFT_OPT_SIZE ? " with sides" : "", lo, hi,
-                 unit_name ? " " : "", unit_name ? unit_name : "", example);
-    } else {
-        snprintf(buf, n, "%s%s%s%s", words, unit_name ? " of " : "", unit_name ? unit_name : "", example);
-    }
-    return buf;
 }
 
 /* Text from outside, made fit for a message: one line, short, no control characters. */
@@ -343,9 +188,9 @@ static bool read_real(const char *s, double *out, const char **end)
         return false;
     memcpy(copy, s, n);
     copy[n] = 0;
-    locale_t old = enter_c_locale();
+    weft_c_locale old = weft_c_locale_enter();
     double v = strtod(copy, &stop);
-    uselocale(old);
+    weft_c_locale_leave(old);
     if (*stop || !isfinite(v))
         return false;
     *out = v;
@@ -448,8 +293,8 @@ static bool read_size(const char *s, weft_size *out)
 
 static weft_status read_string(const weft_option *o, const char *text, size_t n, weft_arena *arena, void *dst, weft_error *err)
 {
-    if (n > max_string_bytes(o))
-        return weft_fail(err, WEFT_E_CONFIG, "expected text of at most %zu bytes, got %zu", max_string_bytes(o), n);
+    if (n > weft_option_string_bytes(o))
+        return weft_fail(err, WEFT_E_CONFIG, "expected text of at most %zu bytes, got %zu", weft_option_string_bytes(o), n);
     if (memchr(text, 0, n) || !weft_utf8_valid(text, n))
         return weft_fail(err, WEFT_E_CONFIG, "expected UTF-8 text without NUL characters");
     const char *s = arena ? weft_arena_strndup(arena, text, n) : text;
@@ -530,7 +375,7 @@ weft_status weft_option_parse(const weft_option *o, weft_option_kind kind, const
 /* ---- checks ----------------------------------------------------------------------------------------------------------- */
 static bool in_bounds(const weft_option *o, double v)
 {
-    return !has_bounds(o) || (v >= o->min && v <= o->max);
+    return !weft_option_has_bounds(o) || (v >= o->min && v <= o->max);
 }
 
 static bool enum_known(const weft_option *o, int v)
@@ -570,9 +415,9 @@ weft_status weft_option_check_value(const weft_option *o, weft_option_kind kind,
     if (kind == WEFT_OPT_STRING) {
         const char *s;
         memcpy(&s, p, sizeof(s));
-        size_t n = s ? strnlen(s, max_string_bytes(o) + 1) : 0;
-        if (n > max_string_bytes(o))
-            return weft_fail(err, WEFT_E_CONFIG, "expected text of at most %zu bytes, got more", max_string_bytes(o));
+        size_t n = s ? strnlen(s, weft_option_string_bytes(o) + 1) : 0;
+        if (n > weft_option_string_bytes(o))
+            return weft_fail(err, WEFT_E_CONFIG, "expected text of at most %zu bytes, got more", weft_option_string_bytes(o));
         if (s && !weft_utf8_valid(s, n))
             return weft_fail(err, WEFT_E_CONFIG, "expected UTF-8 text");
         return WEFT_OK;
@@ -634,39 +479,4 @@ weft_status weft_options_check(const weft_option *table, const void *base, weft_
             return s;
     }
     return WEFT_OK;
-}
-
-/* ---- output ----------------------------------------------------------------------------------------------------------- */
-size_t weft_option_print(const weft_option *o, weft_option_kind kind, const void *p, char *buf, size_t n)
-{
-    value v = {0};
-    const char *s = NULL;
-    if (kind == WEFT_OPT_STRING)
-        memcpy(&s, p, sizeof(s));
-    else
-        memcpy(&v, p, weft_option_storage_bytes(o, kind));
-    char number[NUMBER_BYTES];
-    switch (kind) {
-    case WEFT_OPT_BOOL:
-        return (size_t)snprintf(buf, n, "%s", v.b ? "true" : "false");
-    case WEFT_OPT_INT:
-        return (size_t)snprintf(buf, n, "%lld", (long long)v.i);
-    case WEFT_OPT_FLOAT:
-    case WEFT_OPT_DURATION_MS:
-        print_number(v.f, number, sizeof(number));
-        return (size_t)snprintf(buf, n, "%s", number);
-    case WEFT_OPT_BYTES:
-        return (size_t)snprintf(buf, n, "%llu", (unsigned long long)v.bytes);
-    case WEFT_OPT_SIZE:
-        return (size_t)snprintf(buf, n, "[%d, %d]", (int)v.size.width, (int)v.size.height);
-    case WEFT_OPT_ENUM:
-        for (const weft_enum_value *e = o->values; e && e->name; e++)
-            if (e->value == v.e)
-                return (size_t)snprintf(buf, n, "%s", e->name);
-        return (size_t)snprintf(buf, n, "%d", v.e);
-    case WEFT_OPT_STRING:
-        return (size_t)snprintf(buf, n, "%s", s ? s : "");
-    default:
-        return (size_t)snprintf(buf, n, "%s", "");
-    }
 }

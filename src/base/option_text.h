@@ -33,6 +33,9 @@ size_t weft_option_storage_bytes(const weft_option *o, weft_option_kind kind);
 const char *weft_option_kind_words(weft_option_kind kind);
 /* max_count with its default applied. */
 size_t weft_option_max_count(const weft_option *o);
+/* Most bytes of one string: of the option itself, or of an item of a list, whose max_count counts items. */
+size_t weft_option_string_bytes(const weft_option *o);
+bool weft_option_has_bounds(const weft_option *o);         /* min and max are not both 0 */
 size_t weft_option_table_length(const weft_option *table); /* NULL gives 0 */
 /* The entry with this name or alias, or NULL. */
 const weft_option *weft_option_find(const weft_option *table, const char *name, size_t n_name);
