@@ -33,6 +33,8 @@ class Server:
         self.path = os.path.join(self.folder.name, "weft.yaml")
         with open(self.path, "w") as f:
             f.write(config)
+        with open(os.path.join(self.folder.name, "m.fake"), "w") as f:
+            f.write("# described by the options in the configuration\n")
         self.expect, self.args = expect, list(args)
         self.process, self.port = None, None
 
