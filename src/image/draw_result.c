@@ -165,9 +165,9 @@ static void draw_shapes(weft_canvas *c, const parts *p, size_t i, weft_color col
     }
     if (!p->points)
         return;
-    float box[4], radius = c->line_px * 1.1f;
+    float box[4], radius = c->line_px * 1.8f;
     if (outline_of(p, i, box)) /* dots stay small on small faces */
-        radius = fminf(radius, fmaxf(1, hypotf(box[2] - box[0], box[3] - box[1]) / 45));
+        radius = fminf(radius, fmaxf(1, hypotf(box[2] - box[0], box[3] - box[1]) / 60));
     if (p->n_points > 40)
         radius *= 0.5f;
     for (size_t k = 0; k < p->n_points; k++) {
