@@ -57,6 +57,15 @@ static void fill_calls(const void *const *table, const void *const *later)
 #undef TAKE
 }
 
+/* The interface that a release offers at most: 15 for "1.15.1". Asking for more makes the library write to stderr. A version in
+ * another form is taken at its word. */
+static uint32_t offered_api(const char *version)
+{
+    unsigned major, minor;
+
+    return sscanf(version, "%u.%u", &major, &minor) == 2 && major == 1 ? minor : UINT32_MAX;
+}
+
 static bool try_open(const char *path, attempts *a)
 {
     const ort_api_base *(*entry)(void);
@@ -78,14 +87,14 @@ static bool try_open(const char *path, attempts *a)
         dlclose(handle);
         return false;
     }
-    table = base->api(WEFT_ORT_API_VERSION);
+    table = offered_api(base->version()) >= WEFT_ORT_API_VERSION ? base->api(WEFT_ORT_API_VERSION) : NULL;
     if (!table) {
         snprintf(why, sizeof why, "is release %.40s, too old", base->version());
         tried(a, path, why);
         dlclose(handle);
         return false;
     }
-    fill_calls(table, base->api(WEFT_ORT_LATER_API_VERSION));
+    fill_calls(table, offered_api(base->version()) >= WEFT_ORT_LATER_API_VERSION ? base->api(WEFT_ORT_LATER_API_VERSION) : NULL);
     snprintf(weft_ort.version, sizeof weft_ort.version, "%s", base->version());
     snprintf(weft_ort.path, sizeof weft_ort.path, "%s", path);
     if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name && *map->l_name)

@@ -31,6 +31,7 @@
 #define COMMIT_BYTES ((size_t)2 << 20)
 #define RESERVE_MOST ((size_t)16 << 30)
 #define RESERVE_LEAST ((size_t)64 << 20)
+#define SCAN_MOST 64   /* blocks of a class that are looked at */
 #define TRIM_WINDOW 64 /* runs over which the need of a scratch block is watched */
 #define IN_USE 0x75736564u
 #define FREE 0x66726565u
@@ -99,18 +100,6 @@ static size_t class_of(size_t n_bytes)
     return N_EXACT + (size_t)(log - 4) * 4 + ((units >> (log - 2)) & 3);
 }
 
-/* The first class all of whose members have room for n_bytes. */
-static size_t class_with_room(size_t n_bytes)
-{
-    size_t units = n_bytes / UNIT, c = class_of(n_bytes);
-    int log;
-
-    if (units < N_EXACT)
-        return c;
-    log = 63 - __builtin_clzll(units);
-    return units & (((size_t)1 << (log - 2)) - 1) ? c + 1 : c;
-}
-
 static free_links *links(block *b)
 {
     return (free_links *)(b + 1);
@@ -143,21 +132,37 @@ static void list_remove(weft_ort_scratch *s, block *b)
         s->used_classes[c / 64] &= ~((uint64_t)1 << (c % 64));
 }
 
+/* The smallest of the first blocks of a class that has room. */
+static block *best_of_class(weft_ort_scratch *s, size_t c, size_t n_bytes)
+{
+    block *best = NULL, *b = s->classes[c];
+
+    for (int i = 0; i < SCAN_MOST && b; i++, b = links(b)->next)
+        if (b->n_bytes >= n_bytes && (!best || b->n_bytes < best->n_bytes))
+            best = b;
+    return best;
+}
+
 static block *list_find(weft_ort_scratch *s, size_t n_bytes)
 {
-    size_t c = class_with_room(n_bytes);
+    size_t c = class_of(n_bytes), w;
+    block *b;
     uint64_t word;
 
-    if (c >= N_CLASSES)
+    if (c + 1 >= N_CLASSES)
         return NULL;
-    word = s->used_classes[c / 64] & (~(uint64_t)0 << (c % 64));
-    for (size_t w = c / 64;;) {
-        if (word)
-            return s->classes[w * 64 + (size_t)__builtin_ctzll(word)];
+    b = best_of_class(s, c, n_bytes); /* the class of its own size: what was freed of the same size is here */
+    if (b)
+        return b;
+    c++; /* everything in the classes above has room */
+    w = c / 64;
+    word = s->used_classes[w] & (~(uint64_t)0 << (c % 64));
+    while (!word) {
         if (++w == sizeof s->used_classes / sizeof *s->used_classes)
             return NULL;
         word = s->used_classes[w];
     }
+    return best_of_class(s, w * 64 + (size_t)__builtin_ctzll(word), n_bytes);
 }
 
 /* ---- one scratch block

@@ -320,8 +320,9 @@ static weft_status describe_tensor(weft_ort_model *m, const ort_tensor_info *inf
         return weft_fail(err, WEFT_E_UNSUPPORTED, "model \"%s\": %s \"%.64s\" has %zu dimensions; weft serves at most %d",
                          m->name, output ? "output" : "input", d->name, rank, WEFT_MAX_RANK);
     d->rank = (int)rank;
-    /* A tensor without shape looks like a scalar; only newer libraries tell the two apart. */
-    if (rank == 0 && weft_ort.call.tensor_has_shape && !ORT(tensor_has_shape)(info))
+    /* A tensor without shape looks like a scalar; only newer libraries tell the two apart. Neither can be batched, so with an
+     * older one both count as unknown. */
+    if (rank == 0 && (!weft_ort.call.tensor_has_shape || !ORT(tensor_has_shape)(info)))
         d->rank = -1;
     s = weft_ort_check(ORT(tensor_dims)(info, d->shape, rank), "dims", err);
     if (!s && rank)

@@ -82,6 +82,8 @@ static void test_size_kinds(void **state)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (i == 1 && !weft_ort.call.tensor_has_shape)
+            continue; /* an older library: a scalar may be anything */
         load(cases[i].path);
         assert_int_equal(r.desc.outputs->size_kind, cases[i].kind);
         assert_int_equal(r.desc.outputs->rank, cases[i].rank);
