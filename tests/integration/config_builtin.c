@@ -60,10 +60,14 @@ static void test_names_are_unique(void **state)
     for (size_t i = 0; weft_builtin_executors[i]; i++) {
         const weft_executor *x = weft_builtin_executors[i];
         assert_ptr_equal(weft_executor_by_name(weft_builtin_executors, x->name), x);
+        for (size_t k = 0; k < i; k++)
+            assert_ptr_not_equal(weft_builtin_executors[k], x); /* was listed twice once */
         for (const char *const *a = x->aliases; a && *a; a++)
             assert_ptr_equal(weft_executor_by_name(weft_builtin_executors, *a), x);
         assert_true(x->options == NULL || x->options_size > 0);
     }
+    for (size_t i = 0; weft_builtin_backends[i]; i++)
+        assert_ptr_equal(weft_backend_by_name(weft_builtin_backends, weft_builtin_backends[i]->name), weft_builtin_backends[i]);
     assert_non_null(weft_executor_by_name(weft_builtin_executors, "OcrExecutor"));
     assert_non_null(weft_executor_by_name(weft_builtin_executors, "FaceDetectExecutor"));
     assert_non_null(weft_executor_by_name(weft_builtin_executors, "ImageClsExecutor"));
