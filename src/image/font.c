@@ -50,6 +50,9 @@ static const struct {
 /* ---- open ---------------------------------------------------------------------------------------------------------------- */
 static void open_usual(weft_font *f)
 {
+    const char *named = getenv("WEFT_FONT");
+    if (named && named[0] && FT_New_Face(f->library, named, 0, &f->faces[0]) == 0)
+        f->n_faces = FT_IS_SCALABLE(f->faces[0]) ? 1 : (FT_Done_Face(f->faces[0]), 0);
     for (size_t i = 0; i < sizeof(usual_fonts) / sizeof(usual_fonts[0]) && f->n_faces < MAX_FACES; i++)
         if (FT_New_Face(f->library, usual_fonts[i].path, usual_fonts[i].index, &f->faces[f->n_faces]) == 0 ||
             FT_New_Face(f->library, usual_fonts[i].path, 0, &f->faces[f->n_faces]) == 0)

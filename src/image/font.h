@@ -20,8 +20,9 @@ typedef struct weft_glyph {
     float advance_px;
 } weft_glyph;
 
-/* path NULL or "": searches the usual places (Noto Sans CJK, WenQuanYi, DejaVu) and takes the built-in font when none is there
- * (never a failure but NO_MEMORY). A path that is given must load: NOT_FOUND or UNPROCESSABLE otherwise. */
+/* path NULL or "": the file that the environment variable WEFT_FONT names, then the usual places (Noto Sans CJK, DejaVu,
+ * WenQuanYi); what the first lacks the next two fill in. None of them there: the built-in font; only NO_MEMORY is a failure. A
+ * path that is given must load: NOT_FOUND or UNPROCESSABLE otherwise. */
 weft_status weft_font_create(weft_font **out, const char *path, weft_error *err);
 void weft_font_destroy(weft_font **f);
 const char *weft_font_name(const weft_font *f); /* family name, "built-in" */

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compares the decoders with Pillow and OpenCV on the test pictures that Debian packages install.
 
-Usage: compare_packages.py DECODE_FILES_PROGRAM [--verbose]. Exit status 0 = all right, 1 = something differs, 77 = none of the folders or references is here.
+Usage: compare_packages.py DECODE_FILES_PROGRAM CACHE_FOLDER [--verbose]. The pictures and the Python modules are taken from the cache of script/fetch --test, else from
+installed packages. Exit status 0 = all right, 1 = something differs, 77 = none of the folders or references is here.
 
 Rules: a file that we decode must have the size and, within one grey level (JPEG of other colour spaces: see `tolerance`), the pixels of a reference;
 a file that we refuse must be one that the references refuse too, or stand in REFUSED below with the reason; a file in MUST_FAIL must be refused.
@@ -11,6 +12,9 @@ import resource
 import subprocess
 import sys
 
+CACHE = sys.argv[2] if len(sys.argv) > 2 else ""
+if os.path.isdir(os.path.join(CACHE, "oracle-python")):
+    sys.path.insert(0, os.path.join(CACHE, "oracle-python"))
 try:
     import cv2
     import numpy as np
@@ -19,18 +23,30 @@ except ImportError as e:
     print("skipped: %s" % e)
     sys.exit(77)
 
-FOLDERS = [
-    "/usr/share/go-1.19/src/image",
-    "/usr/share/gocode/src/golang.org/x/image",
-    "/usr/libexec/installed-tests/gdk-pixbuf",
-    "/usr/share/doc/libsixel-examples/examples/images",
-    "/usr/share/libjxl-testdata",
-    "/usr/share/gocode/src/github.com/disintegration/imaging/testdata",
-    "/usr/share/gocode/src/github.com/rwcarlsen/goexif/exif",
-    "/usr/libexec/installed-tests/SDL2_image",
-    "/usr/lib/python3/dist-packages/skimage/data",
-    "/usr/share/matplotlib/mpl-data/sample_data",
-]
+# Where script/fetch puts a package's pictures, and where the installed package has them.
+SETS = {
+    "go-image": "/usr/share/go-1.19/src/image",
+    "x-image": "/usr/share/gocode/src/golang.org/x/image/testdata",
+    "gdk-pixbuf": "/usr/libexec/installed-tests/gdk-pixbuf/test-images",
+    "sixel": "/usr/share/doc/libsixel-examples/examples/images",
+    "jxl": "/usr/share/libjxl-testdata/jxl",
+    "imaging": "/usr/share/gocode/src/github.com/disintegration/imaging/testdata",
+    "goexif": "/usr/share/gocode/src/github.com/rwcarlsen/goexif/exif",
+    "sdl": "/usr/libexec/installed-tests/SDL2_image",
+    "skimage": "/usr/lib/python3/dist-packages/skimage/data",
+    "matplotlib": "/usr/share/matplotlib/mpl-data/sample_data",
+}
+
+
+def folders():
+    for name, installed in SETS.items():
+        fetched = os.path.join(CACHE, "pictures", name)
+        if os.path.isdir(fetched):
+            yield fetched
+        elif os.path.isdir(installed):
+            yield installed
+
+
 Image.MAX_IMAGE_PIXELS = 50000000
 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, resource.RLIM_INFINITY))  # a reference that falls for a decompression bomb must not take the machine with it
 
@@ -102,7 +118,7 @@ def main():
     n = dict(equal=0, refused=0, other=0)
     bad = []
     seen = False
-    for folder in FOLDERS:
+    for folder in folders():
         for root, _, names in sorted(os.walk(folder)):
             for name in sorted(names):
                 path = os.path.join(root, name)

@@ -8,31 +8,42 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#define GO "/usr/share/go-1.19/src/image/"
-#define XIMAGE "/usr/share/gocode/src/golang.org/x/image/testdata/"
-#define PIXBUF "/usr/libexec/installed-tests/gdk-pixbuf/"
-#define SUITE "/usr/share/doc/libsixel-examples/examples/images/pngsuite/"
-#define IMAGING "/usr/share/gocode/src/github.com/disintegration/imaging/testdata/"
-
-static const char *const folders[] = {
-    GO,
-    "/usr/share/gocode/src/golang.org/x/image",
-    PIXBUF,
-    "/usr/share/doc/libsixel-examples/examples/images",
-    "/usr/share/libjxl-testdata",
-    IMAGING,
-    "/usr/share/gocode/src/github.com/rwcarlsen/goexif/exif",
-    "/usr/libexec/installed-tests/SDL2_image",
-    "/usr/lib/python3/dist-packages/skimage/data",
+/* Where script/fetch puts a package's pictures, and where the installed package has them; "" = nowhere else. */
+static const struct {
+    const char *fetched, *installed;
+} sets[] = {
+    {"go-image", "/usr/share/go-1.19/src/image"},
+    {"x-image", "/usr/share/gocode/src/golang.org/x/image/testdata"},
+    {"gdk-pixbuf", "/usr/libexec/installed-tests/gdk-pixbuf/test-images"},
+    {"sixel", "/usr/share/doc/libsixel-examples/examples/images"},
+    {"jxl", "/usr/share/libjxl-testdata/jxl"},
+    {"imaging", "/usr/share/gocode/src/github.com/disintegration/imaging/testdata"},
+    {"goexif", "/usr/share/gocode/src/github.com/rwcarlsen/goexif/exif"},
+    {"sdl", "/usr/libexec/installed-tests/SDL2_image"},
+    {"skimage", "/usr/lib/python3/dist-packages/skimage/data"},
 };
-
-static long n_decoded, n_refused, n_must_fail;
+enum { N_SETS = sizeof(sets) / sizeof(sets[0]) };
 
 static bool present(const char *path)
 {
     struct stat s;
     return stat(path, &s) == 0;
 }
+
+/* "go-image/testdata/x.jpeg" -> the file, wherever its package is; false when it is nowhere. */
+static bool locate(const char *name, char *path, size_t n)
+{
+    size_t length = strcspn(name, "/");
+    snprintf(path, n, WEFT_CACHE_DIR "/pictures/%s", name);
+    if (present(path))
+        return true;
+    for (int i = 0; i < N_SETS; i++)
+        if (strlen(sets[i].fetched) == length && strncmp(sets[i].fetched, name, length) == 0)
+            snprintf(path, n, "%s%s", sets[i].installed, name + length);
+    return present(path);
+}
+
+static long n_decoded, n_refused, n_must_fail;
 
 static uint8_t *read_any(const char *path, size_t *n)
 {
@@ -78,7 +89,7 @@ static int visit(const char *path, const struct stat *st, int type, struct FTW *
     }
     n_decoded += first == WEFT_OK;
     n_refused += first != WEFT_OK;
-    if (strstr(path, "/test-images/fail/") || strstr(path, "/pngsuite/corrupted/")) {
+    if (strstr(path, "/fail/") || strstr(path, "/pngsuite/corrupted/")) {
         n_must_fail++;
         if (first == WEFT_OK)
             fail_msg("%s must be refused", path);
@@ -89,22 +100,21 @@ static int visit(const char *path, const struct stat *st, int type, struct FTW *
 
 static void test_every_file(void **state)
 {
-    bool any = false;
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-        any = any || present(folders[i]);
-        nftw(folders[i], visit, 16, FTW_PHYS);
-    }
+    char path[512];
+    for (int i = 0; i < N_SETS; i++)
+        if (locate(sets[i].fetched, path, sizeof(path)))
+            nftw(path, visit, 16, FTW_PHYS);
     printf("%ld decoded, %ld refused, %ld of them had to be\n", n_decoded, n_refused, n_must_fail);
-    if (!any)
-        skip();
-    if (present(PIXBUF "test-images/fail") && present(SUITE "corrupted"))
+    if (locate("gdk-pixbuf/fail", path, sizeof(path)) && locate("sixel/pngsuite/corrupted", path, sizeof(path)))
         assert_true(n_must_fail >= 45);
 }
 
-static weft_status decode_path(const char *path, int channels, weft_picture *p)
+static weft_status decode_named(const char *name, int channels, weft_picture *p)
 {
     size_t n;
+    char path[512];
     weft_error err = {0};
+    locate(name, path, sizeof(path));
     uint8_t *bytes = read_any(path, &n);
     weft_status s = weft_picture_decode(bytes, n, NULL, channels, p, &err);
     free(bytes);
@@ -115,22 +125,20 @@ static weft_status decode_path(const char *path, int channels, weft_picture *p)
 static void test_damaged(void **state)
 {
     static const char *const paths[] = {
-        GO "png/testdata/invalid-crc32.png",
-        GO "png/testdata/invalid-zlib.png",
-        GO "png/testdata/invalid-trunc.png",
-        GO "png/testdata/invalid-noend.png",
-        GO "png/testdata/invalid-palette.png",
-        PIXBUF "premature-end.jpg",
-        "/usr/lib/python3/dist-packages/skimage/data/truncated.jpg",
+        "go-image/png/testdata/invalid-crc32.png",   "go-image/png/testdata/invalid-zlib.png",
+        "go-image/png/testdata/invalid-trunc.png",   "go-image/png/testdata/invalid-noend.png",
+        "go-image/png/testdata/invalid-palette.png", "skimage/truncated.jpg",
+        "gdk-pixbuf/reftests/bug696331.png",
     };
     /* -1 = either: what is missing lies after the pixels */
     static const weft_status expected[] = {WEFT_E_UNPROCESSABLE, WEFT_E_UNPROCESSABLE, -1, -1, -1,
                                            WEFT_E_UNPROCESSABLE, WEFT_E_UNPROCESSABLE};
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         weft_picture p = {0};
-        if (!present(paths[i]))
+        char path[512];
+        if (!locate(paths[i], path, sizeof(path)))
             continue;
-        weft_status s = decode_path(paths[i], 3, &p);
+        weft_status s = decode_named(paths[i], 3, &p);
         if (expected[i] == -1 ? s != WEFT_OK && s != WEFT_E_UNPROCESSABLE : s != expected[i])
             fail_msg("%s: %s", paths[i], weft_status_name(s));
         weft_picture_destroy(&p);
@@ -140,6 +148,7 @@ static void test_damaged(void **state)
 /* Lossless WebP and the PNG of the same picture. */
 static void test_twins(void **state)
 {
+    char png[256], webp[256];
     static const char *const names[] = {"blue-purple-pink-large",
                                         "gopher-doc.1bpp",
                                         "gopher-doc.2bpp",
@@ -147,15 +156,14 @@ static void test_twins(void **state)
                                         "gopher-doc.8bpp",
                                         "tux",
                                         "yellow_rose"};
-    if (!present(XIMAGE))
+    if (!locate("x-image", png, sizeof(png)))
         skip();
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        char png[256], webp[256];
         weft_picture a = {0}, b = {0};
-        snprintf(png, sizeof(png), XIMAGE "%s.png", names[i]);
-        snprintf(webp, sizeof(webp), XIMAGE "%s.lossless.webp", names[i]);
-        assert_int_equal(decode_path(png, 4, &a), WEFT_OK);
-        assert_int_equal(decode_path(webp, 4, &b), WEFT_OK);
+        snprintf(png, sizeof(png), "x-image/%s.png", names[i]);
+        snprintf(webp, sizeof(webp), "x-image/%s.lossless.webp", names[i]);
+        assert_int_equal(decode_named(png, 4, &a), WEFT_OK);
+        assert_int_equal(decode_named(webp, 4, &b), WEFT_OK);
         for (int32_t k = 0; k < a.width * a.height && a.width == b.width; k++) { /* the colour under full transparency is free */
             if (a.data[4 * k + 3] == 0 && b.data[4 * k + 3] == 0)
                 memcpy(a.data + 4 * k, b.data + 4 * k, 4);
@@ -171,15 +179,15 @@ static void test_twins(void **state)
 static void test_orientations(void **state)
 {
     weft_picture right = {0};
-    if (!present(IMAGING "orientation_1.jpg"))
+    char path[256];
+    if (!locate("imaging/orientation_1.jpg", path, sizeof(path)))
         skip();
-    assert_int_equal(decode_path(IMAGING "orientation_1.jpg", 3, &right), WEFT_OK);
+    assert_int_equal(decode_named("imaging/orientation_1.jpg", 3, &right), WEFT_OK);
     for (int o = 2; o <= 8; o++) {
-        char path[256];
         double sum = 0;
         weft_picture p = {0};
-        snprintf(path, sizeof(path), IMAGING "orientation_%d.jpg", o);
-        assert_int_equal(decode_path(path, 3, &p), WEFT_OK);
+        snprintf(path, sizeof(path), "imaging/orientation_%d.jpg", o);
+        assert_int_equal(decode_named(path, 3, &p), WEFT_OK);
         assert_int_equal(p.width, right.width);
         assert_int_equal(p.height, right.height);
         for (int32_t k = 0; k < p.width * p.height * 3; k++)
@@ -194,10 +202,11 @@ static void test_orientations(void **state)
 int main(void)
 {
     bool any = false;
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-        any = any || present(folders[i]);
+    char path[512];
+    for (int i = 0; i < N_SETS; i++)
+        any = locate(sets[i].fetched, path, sizeof(path)) || any;
     if (!any) {
-        printf("skipped: none of the picture packages is installed\n");
+        printf("skipped: script/fetch --test has not brought the pictures and none of their packages is installed\n");
         return 77;
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_file), cmocka_unit_test(test_damaged),
