@@ -88,7 +88,9 @@ typedef struct weft_model_stats {
     uint64_t queued, queued_bytes, ready_rows, running;  /* now */
     int64_t oldest_wait_ns, expected_wait_ns, last_success_unix_ns;
     uint64_t queue_ns, preprocess_ns, run_ns, postprocess_ns; /* sums over succeeded requests */
+    uint64_t failed_ns;                                       /* total times of all requests that were accepted and did not succeed */
     uint64_t batch_rows[WEFT_STAT_BATCH_BUCKETS];             /* runs by their number of rows */
+    uint64_t batch_run_ns[WEFT_STAT_BATCH_BUCKETS];           /* their times */
     uint64_t latency[WEFT_STAT_LATENCY_BUCKETS];              /* succeeded requests by total time */
 } weft_model_stats;
 

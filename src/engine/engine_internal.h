@@ -633,7 +633,7 @@ void weft_estimate_learn(weft_model *m, int64_t n_rows, int64_t lane_ns);
 /* ---- stats.c, info.c, health.c
  * ------------------------------------------------------------------------------------------------------- */
 void weft_stats_answer(weft_model *m, const weft_request *r, weft_status s, const weft_timing *t);
-void weft_stats_run(weft_model *m, int64_t n_rows);
+void weft_stats_run(weft_model *m, int64_t n_rows, int64_t run_ns);
 void weft_stats_count(weft_model *m, uint64_t *counter);                     /* += 1 */
 weft_model_state weft_health_state(const weft_model *m, const char **cause); /* computed from the facts; scheduler's lock */
 weft_status weft_health_admit(const weft_model *m,

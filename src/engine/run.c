@@ -483,7 +483,7 @@ void weft_instance_run(weft_instance *i)
 {
     run_outcome o;
     run_backend(i, &o);
-    weft_stats_run(i->model, i->n_rows);
+    weft_stats_run(i->model, i->n_rows, o.run_ns);
     if (o.status) {
         run_failed(i, &o);
     } else {

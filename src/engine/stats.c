@@ -50,16 +50,20 @@ void weft_stats_answer(weft_model *m, const weft_request *r, weft_status status,
         s->postprocess_ns += (uint64_t)t->postprocess_ns;
         s->latency[latency_bucket(t->total_ns)]++;
         s->last_success_unix_ns = unix_ns;
+    } else {
+        s->failed_ns += (uint64_t)t->total_ns;
     }
     weft_lock_drop(&m->stats_lock);
 }
 
-void weft_stats_run(weft_model *m, int64_t n_rows)
+void weft_stats_run(weft_model *m, int64_t n_rows, int64_t run_ns)
 {
+    int64_t bucket = n_rows < WEFT_STAT_BATCH_BUCKETS ? n_rows - 1 : WEFT_STAT_BATCH_BUCKETS - 1;
     weft_lock_take(&m->stats_lock);
     m->stats.runs++;
     m->stats.rows += (uint64_t)n_rows;
-    m->stats.batch_rows[n_rows < WEFT_STAT_BATCH_BUCKETS ? n_rows - 1 : WEFT_STAT_BATCH_BUCKETS - 1]++;
+    m->stats.batch_rows[bucket]++;
+    m->stats.batch_run_ns[bucket] += (uint64_t)run_ns;
     weft_lock_drop(&m->stats_lock);
 }
 
