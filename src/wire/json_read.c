@@ -229,10 +229,14 @@ static weft_json_event scan_number(weft_json_reader *r)
     const char *start = r->text + r->at, *end = r->text + r->n_bytes, *p = start, *digits;
     if (*p == '-')
         p++;
-    if (p < end && *p == '0')
+    if (p < end && *p == '0') {
         p++;
-    else if ((digits = p, p = scan_digits(p, end)) == digits)
-        return fail(r, r->at, "expected a value, but a sign without a number stands");
+    } else {
+        digits = p;
+        p = scan_digits(p, end);
+        if (p == digits)
+            return fail(r, r->at, "expected a value, but a sign without a number stands");
+    }
     r->whole = true;
     if (p < end && *p == '.') {
         r->whole = false;
