@@ -94,8 +94,9 @@ static void test_centernet(void **state)
     rig *r = centernet();
     assert_int_equal(bench_open(&r->b), WEFT_OK);
     set_cell(r, 20, 10, 16, 0.8f, 8, 16, 24, 32); /* (40, 80): 32..64 x 64..112 in the input */
-    set_cell(r, 21, 10, 16, 0.7f, 8, 16, 24, 32); /* beside a hotter cell: no peak */
-    set_cell(r, 60, 60, 0, 0.29f, 9, 9, 9, 9);    /* below the threshold */
+    set_cell(r, 21, 11, 16, 0.7f, -90, 16, 120,
+             32);                              /* corner to corner with a hotter cell: no peak, although its box is far off */
+    set_cell(r, 60, 60, 0, 0.29f, 9, 9, 9, 9); /* below the threshold */
     set_cell(r, 127, 127, 79, 0.5f, 10, 10, 60, 60);
     weft_result *res = answer(r);
     assert_int_equal(res->n_items, 2);

@@ -140,6 +140,25 @@ static void test_blending(void **state)
     }
 }
 
+/* The second anchor of a face has a point that is no number: the face is that of the first alone, not lost with it. */
+static void test_a_broken_point_does_not_spoil_the_face(void **state)
+{
+    rig *r = rig_create(128);
+    weft_result *res;
+    assert_int_equal(bench_open(&r->b), WEFT_OK);
+    bench_picture(&r->b, 128, 128);
+    assert_int_equal(bench_prepare(&r->b), WEFT_OK);
+    heat1(r, 115, 0.9f, 4, -8, 20, 30);
+    heat1(r, 117, 0.6f, 7, -8, 20, 30);
+    r->values1[117 * 16 + 6] = NAN;
+    assert_int_equal(bench_finish(&r->b, r->outputs, 4, &res), WEFT_OK);
+    assert_int_equal(res->n_items, 1);
+    assert_box(res, 0, 50, 17, 70, 47);
+    assert_float_equal(weft_result_f32(res, "points", 0, 2), 57, 1e-3);
+    weft_result_unref(res);
+    rig_destroy(r);
+}
+
 static size_t count_faces(rig *r)
 {
     weft_result *res;
@@ -316,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_one_anchor_and_letterbox),
         cmocka_unit_test(test_first_grid_at_256),
         cmocka_unit_test(test_blending),
+        cmocka_unit_test(test_a_broken_point_does_not_spoil_the_face),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_joined_outputs),
         cmocka_unit_test(test_full_range),

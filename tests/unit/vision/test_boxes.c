@@ -1,10 +1,5 @@
 /* Boxes and suppression, against numbers worked out by hand and a plain quadratic reading of the definition. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "harness/cmocka_all.h"
 
 #include <math.h>
 #include <string.h>
