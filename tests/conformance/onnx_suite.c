@@ -1,6 +1,6 @@
 /* Every case of the ONNX backend suite (Debian package libonnx-testdata) against its golden outputs.
  *
- *     onnx_suite [--engine|--loopback] [--list] [--only NAME] EXPECTED [FOLDER]
+ *     onnx_suite [--backend|--engine|--loopback] [--list] [--only NAME] EXPECTED [FOLDER]
  *
  * A case ends as one of
  *     match    all outputs are equal within rtol 1e-3, atol 1e-7 (numbers), or exactly (integers, strings, bools)
@@ -282,12 +282,12 @@ static bool parse_arguments(int argc, char **argv, arguments *a)
             a->print = true;
         else if (!strcmp(argv[i], "--only") && i + 1 < argc)
             a->only = argv[++i];
-#ifdef WEFT_SUITE_ENGINE
+        else if (!strcmp(argv[i], "--backend"))
+            runner = &suite_backend;
         else if (!strcmp(argv[i], "--engine"))
             runner = &suite_engine;
         else if (!strcmp(argv[i], "--loopback"))
             runner = &suite_loopback;
-#endif
         else if (!a->list)
             a->list = argv[i];
         else
@@ -342,7 +342,7 @@ int main(int argc, char **argv)
 
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (!parse_arguments(argc, argv, &a) || !read_expectations(a.list)) {
-        fprintf(stderr, "usage: onnx_suite [--list] [--only NAME] EXPECTED [FOLDER]\n");
+        fprintf(stderr, "usage: onnx_suite [--backend|--engine|--loopback] [--list] [--only NAME] EXPECTED [FOLDER]\n");
         return 2;
     }
     n = find_cases(a.folder, names);

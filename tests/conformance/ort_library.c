@@ -1,6 +1,7 @@
 /* How the library is found and what is said when it is not. A process of its own: the first library that fits stays. */
 #include "harness/check.h"
 
+#include <dirent.h>
 #include <stdio.h>
 
 #include "backend/onnxruntime/ort_backend.h"
@@ -60,6 +61,42 @@ static void test_usual_places(void **state)
     rmdir(folder);
 }
 
+static int count_threads(void)
+{
+    DIR *d = opendir("/proc/self/task");
+    int n = -2; /* . and .. */
+
+    while (d && readdir(d))
+        n++;
+    if (d)
+        closedir(d);
+    return n;
+}
+
+/* With one thread a run, neither the library nor a session starts threads of its own. */
+static void test_no_threads(void **state)
+{
+    static const char *const paths[] = {WEFT_TEST_DATA "/models/plain.onnx"};
+    weft_model_source src = {.name = "m", .paths = paths, .n_paths = 1, .threads = 1, .max_batch = 1};
+    int before = count_threads();
+    weft_model_desc desc;
+    weft_error err;
+    void *self, *model;
+
+    if (access(GOOD, R_OK) != 0)
+        skip();
+    assert_int_equal(open_with(GOOD, &self, &err), WEFT_OK);
+    assert_int_equal(b->model_load(self, &src, &model, &desc, &err), WEFT_OK);
+    assert_int_equal(count_threads(), before);
+    src.threads = 3;
+    b->model_unload(self, model);
+    assert_int_equal(b->model_load(self, &src, &model, &desc, &err), WEFT_OK);
+    assert_int_equal(count_threads(), before + 2); /* the caller is the third */
+    b->model_unload(self, model);
+    assert_int_equal(count_threads(), before);
+    b->close(self);
+}
+
 static void test_found(void **state)
 {
     char text[300];
@@ -91,6 +128,7 @@ int main(void)
         cmocka_unit_test(test_not_there),
         cmocka_unit_test(test_usual_places),
         cmocka_unit_test(test_found),
+        cmocka_unit_test(test_no_threads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

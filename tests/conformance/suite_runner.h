@@ -22,6 +22,6 @@ typedef struct suite_runner {
     void (*unload)(suite_model *m);
 } suite_runner;
 
-extern const suite_runner suite_backend;
+extern const suite_runner suite_backend, suite_engine, suite_loopback;
 
 #endif

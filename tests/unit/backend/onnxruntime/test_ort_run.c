@@ -127,7 +127,8 @@ static void test_ranks(void **state)
     assert_float_equal(*(float *)r.outputs[0].data, 42, 0);
     eight.rank = 1;
     eight.n_bytes = 4;
-    refused(&eight, 1, "input \"x\" must be FP32[], but FP32[1] came");
+    if (weft_ort.call.tensor_has_shape) /* an older library does not tell a scalar from an unknown shape */
+        refused(&eight, 1, "input \"x\" must be FP32[], but FP32[1] came");
     rig_unload(&r);
     load(MODEL("rank8"));
     eight = rig_tensor(WEFT_DT_F32, wide, 12, 8, 1, 1, 1, 1, 1, 1, 1, 3);
