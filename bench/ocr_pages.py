@@ -138,10 +138,14 @@ def compare(options):
     reader = Reader(options.models, options.threads, "batch")
     python_round(reader, options.pictures)  # warm
     results = {}
+    runtime = os.path.join(options.models, "..", "..", "runtime", "onnxruntime", "libonnxruntime.so.1")
+    if os.path.exists(runtime):
+        os.environ.setdefault("WEFT_ONNXRUNTIME", os.path.abspath(runtime))
     for _ in range(options.rounds):
         results.setdefault("python", []).append(python_round(reader, options.pictures))
         for callers in (1, 2, 4):
-            done = subprocess.run([options.program, "--models", os.path.abspath(options.models), "--callers", str(callers)] + options.pictures, check=True, capture_output=True, text=True)
+            command = [options.program, "--models", os.path.abspath(options.models), "--callers", str(callers)] + options.pictures
+            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
             results.setdefault("weft, %d caller%s" % (callers, "s" if callers > 1 else ""), []).append(json.loads(done.stdout))
     base = statistics.median(r["pages_per_s"] for r in results["python"])
     print("%-16s %10s %8s %14s   (%d pictures, medians of %d rounds)" % ("", "pages/s", "ratio", "CPU s a page", len(options.pictures), options.rounds))
