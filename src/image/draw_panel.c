@@ -43,12 +43,18 @@ static bool has_wide_character(const char *s, size_t n)
     return false;
 }
 
-/* Text size that fills the frame: a detector's quad is a third higher than its letters. */
-static float fitting_size(weft_canvas *c, const weft_panel_item *i, float width, float height)
+/* Text size that fills the frame, at most `limit`: a detector's quad is a third higher than its letters. Advances are rounded to
+ * pixels at each size, so that the width has to be tried. */
+static float fitting_size(weft_canvas *c, const weft_panel_item *i, float width, float height, float limit)
 {
-    float w, h, size = height * 0.74f;
-    weft_draw_text_size(c, i->text, i->n_bytes, size, &w, &h);
-    return w > width && w > 0 ? size * width / w : size;
+    float w, h, size = fminf(height * 0.74f, limit);
+    for (int k = 0; k < 4; k++) {
+        weft_draw_text_size(c, i->text, i->n_bytes, size, &w, &h);
+        if (w <= width || size <= 4)
+            break;
+        size *= fminf(width / w, 0.985f);
+    }
+    return size;
 }
 
 static float sample(const weft_picture *p, float x, float y)
@@ -86,7 +92,7 @@ static void paste(weft_picture *to, const weft_picture *strip, const frame *f)
         }
 }
 
-static weft_status write_turned(weft_canvas *c, const weft_panel_item *i, const frame *f, weft_error *err)
+static weft_status write_turned(weft_canvas *c, const weft_panel_item *i, const frame *f, float limit, weft_error *err)
 {
     weft_picture strip = {0}, *page = c->picture;
     static const weft_color white = {255, 255, 255, 255};
@@ -94,7 +100,7 @@ static weft_status write_turned(weft_canvas *c, const weft_panel_item *i, const 
     if (s != WEFT_OK)
         return s;
     memset(strip.data, 0, strip.stride_bytes * (size_t)strip.height);
-    float w, h, size = fitting_size(c, i, f->width, f->height);
+    float w, h, size = fitting_size(c, i, f->width, f->height, limit);
     weft_draw_text_size(c, i->text, i->n_bytes, size, &w, &h);
     c->picture = &strip;
     weft_draw_text(c, (f->width - w) / 2, (f->height - h) / 2, i->text, i->n_bytes, size, 0, white);
@@ -123,13 +129,18 @@ static void write_column(weft_canvas *c, const weft_panel_item *i, const frame *
     }
 }
 
-static weft_status write_item(weft_canvas *c, const weft_panel_item *i, weft_error *err)
+static bool frame_ok(const weft_panel_item *i, const frame *f)
 {
-    frame f = frame_of(i->quad, false);
     for (int k = 0; k < 8; k++)
         if (!isfinite(i->quad[k]) || fabsf(i->quad[k]) > MAX_SIDE_PX)
-            return WEFT_OK;
-    if (f.width < 2 || f.height < 2 || f.width > MAX_SIDE_PX || f.height > MAX_SIDE_PX)
+            return false;
+    return f->width >= 2 && f->height >= 2 && f->width <= MAX_SIDE_PX && f->height <= MAX_SIDE_PX;
+}
+
+static weft_status write_item(weft_canvas *c, const weft_panel_item *i, float limit, weft_error *err)
+{
+    frame f = frame_of(i->quad, false);
+    if (!frame_ok(i, &f))
         return WEFT_OK;
     bool tall = f.height >= 1.5f * f.width;
     if (tall && has_wide_character(i->text, i->n_bytes)) {
@@ -139,13 +150,61 @@ static weft_status write_item(weft_canvas *c, const weft_panel_item *i, weft_err
     if (tall)
         f = frame_of(i->quad, true);
     if (tall || fabsf(f.right[1]) > 0.03f * f.width || f.right[0] < 0)
-        return write_turned(c, i, &f, err);
-    float w, h, size = fitting_size(c, i, f.width, f.height);
+        return write_turned(c, i, &f, limit, err);
+    float w, h, size = fitting_size(c, i, f.width, f.height, limit);
     weft_draw_text_size(c, i->text, i->n_bytes, size, &w, &h);
     /* sizes differ a little from line to line; text starts where its quad starts and stands in its middle */
     weft_draw_text(c, f.x + fminf(f.height * 0.12f, (f.width - w) / 2), f.y + f.right[1] / 2 + (f.height - h) / 2, i->text,
                    i->n_bytes, size, 0, ink);
     return WEFT_OK;
+}
+
+/* The size that neighbours of the same height have: lines of one paragraph look alike although their quads differ by a pixel.
+ * What could be much larger (a heading whose quad is as high because the others are tilted) is not held back. */
+static float common_size(weft_canvas *c, const weft_panel_item *items, size_t n_items, size_t i)
+{
+    frame mine = frame_of(items[i].quad, false);
+    float sum = 0;
+    int n = 0;
+    for (size_t k = 0; k < n_items && n < 40; k++) {
+        frame f = frame_of(items[k].quad, false);
+        if (!frame_ok(&items[k], &f) || f.height > f.width || fabsf(f.height - mine.height) > 0.22f * mine.height)
+            continue;
+        sum += fitting_size(c, &items[k], f.width, f.height, MAX_SIDE_PX);
+        n++;
+    }
+    float own = frame_ok(&items[i], &mine) ? fitting_size(c, &items[i], mine.width, mine.height, MAX_SIDE_PX) : 0;
+    return n && own < 1.2f * sum / (float)n ? sum / (float)n : MAX_SIDE_PX;
+}
+
+static weft_status write_items(weft_canvas *c, const weft_panel_item *items, size_t n_items, weft_error *err)
+{
+    weft_status s = WEFT_OK;
+    for (size_t i = 0; i < n_items; i++) {
+        weft_color tint = items[i].color, cover = paper;
+        tint.alpha = 38;
+        cover.alpha = 235;
+        weft_draw_polygon(c, items[i].quad, 4, cover);
+        weft_draw_polygon(c, items[i].quad, 4, tint);
+    }
+    for (size_t i = 0; s == WEFT_OK && i < n_items; i++)
+        s = write_item(c, &items[i], common_size(c, items, n_items, i), err);
+    return s;
+}
+
+/* A breath of the picture in grey shows where on it the text stands, and what was not read. */
+static void ghost(const weft_picture *from, weft_picture *page)
+{
+    const int share = 30; /* of 255 */
+    for (int32_t y = 0; y < page->height; y++) {
+        const uint8_t *s = from->data + (size_t)y * from->stride_bytes;
+        uint8_t *d = page->data + (size_t)y * page->stride_bytes;
+        for (int32_t x = 0; x < page->width; x++, s += 3, d += 3) {
+            int grey = (299 * s[0] + 587 * s[1] + 114 * s[2]) / 1000;
+            for (int c = 0; c < 3; c++)
+                d[c] = (uint8_t)((grey * share + d[c] * (255 - share)) / 255);
+        }
+    }
 }
 
 weft_status weft_draw_paper(weft_picture *p, const weft_panel_item *items, size_t n_items, const weft_draw_options *options,
@@ -160,14 +219,10 @@ weft_status weft_draw_paper(weft_picture *p, const weft_panel_item *items, size_
     if (s != WEFT_OK)
         return s;
     page = weft_picture_view(&wide, p->width, 0, p->width, p->height);
+    ghost(p, &page);
     s = weft_canvas_init(&c, &page, options, err);
-    for (size_t i = 0; s == WEFT_OK && i < n_items; i++) {
-        weft_color tint = items[i].color;
-        tint.alpha = 34;
-        weft_draw_polygon(&c, items[i].quad, 4, tint);
-    }
-    for (size_t i = 0; s == WEFT_OK && i < n_items; i++)
-        s = write_item(&c, &items[i], err);
+    if (s == WEFT_OK)
+        s = write_items(&c, items, n_items, err);
     const weft_color seam = {0, 0, 0, 40};
     if (s == WEFT_OK)
         weft_draw_fill(&c, -1, -2, 1.5f, (float)page.height + 2, 0, seam);
