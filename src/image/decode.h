@@ -1,8 +1,7 @@
 /* Encoded pictures -> pixels: JPEG, PNG, WebP.
  *
  * What comes out is what cv2.imread and Pillow's convert("RGB") give on the same codec libraries, and upright:
- *   - EXIF orientation 1..8 is applied (JPEG APP1, PNG eXIf, WebP EXIF); a malformed EXIF block counts as orientation 1, never as
- * an error;
+ *   - EXIF orientation 1..8 is applied (JPEG APP1, PNG eXIf, WebP EXIF); a malformed EXIF block means upright, not an error;
  *   - alpha is dropped with 1 or 3 channels wanted (the colour under it stays) and kept with 4 (255 where the file has none);
  *   - 16-bit PNG keeps its upper byte; palettes and tRNS are expanded; gamma and colour profiles are ignored;
  *   - CMYK and YCCK JPEG use the Adobe convention (stored inverted): R = C' K' / 255;

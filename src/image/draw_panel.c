@@ -43,11 +43,11 @@ static bool has_wide_character(const char *s, size_t n)
     return false;
 }
 
-/* Text size that fills the frame, at most `limit`: a detector's quad is a third higher than its letters. Advances are rounded to
- * pixels at each size, so that the width has to be tried. */
+/* Text size that fills the frame, at most `limit`: a detector's quad is about as high as the font size of its letters. Advances
+ * are rounded to pixels at each size, so that the width has to be tried. */
 static float fitting_size(weft_canvas *c, const weft_panel_item *i, float width, float height, float limit)
 {
-    float w, h, size = fminf(height * 0.74f, limit);
+    float w, h, size = fminf(height * 0.92f, limit);
     for (int k = 0; k < 4; k++) {
         weft_draw_text_size(c, i->text, i->n_bytes, size, &w, &h);
         if (w <= width || size <= 4)
@@ -103,7 +103,7 @@ static weft_status write_turned(weft_canvas *c, const weft_panel_item *i, const 
     float w, h, size = fitting_size(c, i, f->width, f->height, limit);
     weft_draw_text_size(c, i->text, i->n_bytes, size, &w, &h);
     c->picture = &strip;
-    weft_draw_text(c, (f->width - w) / 2, (f->height - h) / 2, i->text, i->n_bytes, size, 0, white);
+    weft_draw_text(c, fminf(f->height * 0.12f, (f->width - w) / 2), (f->height - h) / 2, i->text, i->n_bytes, size, 0, white);
     c->picture = page;
     paste(page, &strip, f);
     weft_picture_destroy(&strip);
@@ -183,7 +183,7 @@ static weft_status write_items(weft_canvas *c, const weft_panel_item *items, siz
     for (size_t i = 0; i < n_items; i++) {
         weft_color tint = items[i].color, cover = paper;
         tint.alpha = 38;
-        cover.alpha = 235;
+        cover.alpha = 248;
         weft_draw_polygon(c, items[i].quad, 4, cover);
         weft_draw_polygon(c, items[i].quad, 4, tint);
     }
