@@ -139,6 +139,7 @@ static int serve(const serve_options *o, const weft_config *c, weft_log_sink *lo
         weft_engine_destroy(&e);
         return weft_cli_fail("serve", &err);
     }
+    weft_server_set_config(s, c);
     print_started(o, &so, s, c, (double)(weft_now_ns() - start_ns) / 1e9);
     sigset_t set;
     int sig = 0;

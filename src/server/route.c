@@ -2,6 +2,14 @@
 #include <string.h>
 
 #include "server/server_internal.h"
+#include "server/v2_http.h"
+
+/* Every path of a model is there with and without a version; `GET /` lists it once. */
+#define V2_MODEL(method, tail, admit, handle, finish, body, help)                                                                \
+    {method, "/v2/models/{}" tail, admit, handle, finish, body, help},                                                           \
+    {                                                                                                                            \
+        method, "/v2/models/{}/versions/{}" tail, admit, handle, finish, body, NULL                                              \
+    }
 
 const weft_route weft_routes[] = {
     {WEFT_HTTP_GET, "/", NULL, weft_root_handle, NULL, false, "this list"},
@@ -14,6 +22,19 @@ const weft_route weft_routes[] = {
     {WEFT_HTTP_POST, "/v1/models/{}/predict", weft_predict_admit, weft_predict_handle, weft_predict_finish, true,
      "body: a JPEG, PNG or WebP picture, or a form with one; ?draw=1 answers with the picture drawn on; ?timeout_ms= and "
      "?priority="},
+    {WEFT_HTTP_GET, "/v2", NULL, weft_v2_server_handle, NULL, false, "Open Inference Protocol V2: name, version, extensions"},
+    {WEFT_HTTP_GET, "/v2/models/stats", NULL, weft_v2_stats_handle, NULL, false, "statistics of all models"},
+    V2_MODEL(WEFT_HTTP_GET, "", NULL, weft_v2_metadata_handle, NULL, false, "a model's inputs and outputs"),
+    V2_MODEL(WEFT_HTTP_GET, "/ready", NULL, weft_v2_model_ready_handle, NULL, false, "200 when the model is ready, else 503"),
+    V2_MODEL(WEFT_HTTP_GET, "/config", NULL, weft_v2_config_handle, NULL, false, "its configuration in Triton's shape"),
+    V2_MODEL(WEFT_HTTP_GET, "/stats", NULL, weft_v2_stats_handle, NULL, false, "its statistics"),
+    V2_MODEL(WEFT_HTTP_POST, "/infer", weft_v2_infer_admit, weft_v2_infer_handle, weft_v2_infer_finish, true,
+             "body: tensors as JSON or binary"),
+    {WEFT_HTTP_POST, "/v2/repository/index", NULL, weft_v2_index_handle, NULL, false, "configured models and their states"},
+    {WEFT_HTTP_POST, "/v2/repository/models/{}/load", weft_v2_admin_admit, weft_v2_load_handle, weft_v2_change_finish, false,
+     "load a configured model, or load it anew"},
+    {WEFT_HTTP_POST, "/v2/repository/models/{}/unload", weft_v2_admin_admit, weft_v2_unload_handle, weft_v2_change_finish, false,
+     "unload a model"},
     {0, NULL, NULL, NULL, NULL, false, NULL},
 };
 

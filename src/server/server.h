@@ -15,6 +15,10 @@ typedef struct weft_server weft_server;
  * when it cannot bind. */
 weft_status weft_server_create(weft_engine *engine, const weft_server_options *options, weft_log_fn log, void *log_cookie,
                                weft_server **out, weft_error *err);
+/* The configuration whose models may be loaded by name over the network (see server.admin); NULL, as at first, = none. It must outlive
+ * the server or be replaced before it goes. Any thread. */
+struct weft_config;
+void weft_server_set_config(weft_server *s, const struct weft_config *config);
 /* The TCP port it listens on. */
 int weft_server_port(const weft_server *s);
 /* Ordered end: readiness says no at once; after drain_grace_ms nothing new is accepted; what was accepted is answered; idle

@@ -179,6 +179,10 @@ void weft_exchange_post_home(weft_exchange *x);
 /* Gives the call to the engine; the route's finish is called on the loop with x->result. The call's inputs must point into x. */
 void weft_exchange_infer(weft_exchange *x, const weft_call *call);
 
+/* ---- admin.c ---- */
+/* May this request change what is served? By server.admin and where it comes from; FORBIDDEN otherwise. On the loop. */
+bool weft_admin_allowed(const weft_exchange *x, const weft_http_head *head, weft_error *err);
+
 /* ---- predict.c, status.c ---- */
 bool weft_predict_admit(weft_exchange *x, const weft_http_head *head);
 void weft_predict_handle(weft_exchange *x, const weft_http_head *head);

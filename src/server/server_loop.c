@@ -246,6 +246,11 @@ weft_status weft_server_create(weft_engine *engine, const weft_server_options *o
     return st;
 }
 
+void weft_server_set_config(weft_server *s, const struct weft_config *config)
+{
+    atomic_store(&s->config, config);
+}
+
 int weft_server_port(const weft_server *s)
 {
     return s->port;
@@ -297,6 +302,8 @@ void weft_server_stop(weft_server *s)
 {
     for (size_t i = 0; s->loops && i < s->n_loops; i++)
         end_loop(&s->loops[i]);
+    while (atomic_load(&s->n_changes) > 0) /* a load ends by itself; the engine must outlive it */
+        sleep_ms(1);
 }
 
 void weft_server_destroy(weft_server **sp)

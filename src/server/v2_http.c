@@ -1,0 +1,422 @@
+/* POST /v2/models/{name}[/versions/{version}]/infer.
+ *
+ *   admit    loop            headers: model, lengths, codings; where the body must lie so that tensors behind the JSON are
+ * aligned handle   loop, or a      decompress and parse; what may take longer than a moment goes to libuv's threads worker thread
+ *   submit   loop            one call, or one a picture, to the engine
+ *   done     engine threads  the last result posts the exchange home
+ *   finish   loop, or a      outputs -> JSON and pieces, compressed when asked for
+ *            worker thread
+ *
+ * The job lives in the exchange's arena. A worker touches the job, x->body and x->answer, never the connection. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/gzip_body.h"
+#include "server/v2_answer.h"
+#include "server/v2_http.h"
+#include "server/v2_request.h"
+#include "wire/json.h"
+
+#define INLINE_JSON_BYTES 16384 /* parsed or written on the loop: about a tenth of a millisecond */
+#define COMPRESS_MIN_BYTES 1024 /* below it an answer is not worth compressing */
+#define RAW_SKEW 16             /* room for the length of a BYTES element, and aligned for every type */
+#define ARENA_BYTES 16384
+
+typedef struct v2_job v2_job;
+
+typedef struct v2_sub {
+    v2_job *job;
+    size_t index;
+} v2_sub;
+
+struct v2_job {
+    weft_exchange *x;
+    weft_v2_call call;
+    weft_v2_model model;
+    weft_error err; /* of a worker, or of a refused call */
+    /* from the head */
+    bool has_json_length, wants_json;
+    size_t json_length;
+    weft_coding body_coding, answer_coding;
+    bool compress_tensors;
+    /* in the engine */
+    size_t n_calls;
+    _Atomic size_t n_left; /* results still to come, and one while calls are being submitted */
+    uint64_t tickets[WEFT_V2_MAX_PICTURES];
+    weft_result *results[WEFT_V2_MAX_PICTURES];
+    v2_sub subs[WEFT_V2_MAX_PICTURES];
+    /* the answer */
+    weft_v2_output *outs;
+    size_t n_outs;
+    uv_buf_t more[WEFT_V2_MAX_OUTPUTS + 1];
+};
+
+static void free_job(void *p)
+{
+    v2_job *job = p;
+    for (size_t i = 0; i < job->n_calls; i++)
+        weft_result_unref(job->results[i]);
+    weft_v2_model_close(&job->model);
+}
+
+static void cancel_job(weft_exchange *x)
+{
+    v2_job *job = x->job;
+    for (size_t i = 0; i < job->n_calls; i++)
+        weft_cancel(x->loop->server->engine, job->tickets[i]);
+}
+
+/* ---- the head -------------------------------------------------------------------------------------------------------------- */
+
+/* W3C trace context: version-traceid-parentid-flags, lower case, ids not all zero. Anything else is not passed on. */
+static bool trace_valid(const char *s)
+{
+    static const int dashes[] = {2, 35, 52};
+    size_t n = strlen(s);
+    if (n < 55 || (n > 55 && s[55] != '-') || strncmp(s, "ff", 2) == 0 || (n > 55 && strncmp(s, "00", 2) == 0))
+        return false;
+    for (int i = 0, d = 0; i < 55; i++) {
+        if (d < 3 && i == dashes[d]) {
+            if (s[i] != '-')
+                return false;
+            d++;
+        } else if (!strchr("0123456789abcdef", s[i])) {
+            return false;
+        }
+    }
+    return strspn(s + 3, "0") < 32 && strspn(s + 36, "0") < 16;
+}
+
+static bool read_length(const weft_http_slice *v, uint64_t *out)
+{
+    *out = 0;
+    for (size_t i = 0; i < v->n; i++) {
+        if (v->p[i] < '0' || v->p[i] > '9' || __builtin_mul_overflow(*out, (uint64_t)10, out) ||
+            __builtin_add_overflow(*out, (uint64_t)(v->p[i] - '0'), out))
+            return false;
+    }
+    return v->n > 0;
+}
+
+static bool accepts_json_only(const weft_http_head *head)
+{
+    const weft_http_slice *v = weft_http_header(head, "accept");
+    return v && weft_http_slice_is(*v, "application/json");
+}
+
+static bool read_head(weft_exchange *x, v2_job *job, const weft_http_head *head)
+{
+    uint64_t length;
+    const weft_http_slice *v = weft_http_header(head, "inference-header-content-length");
+    if (v) {
+        if (!read_length(v, &length) || length > x->loop->server->options.max_body_bytes) {
+            weft_exchange_fail_status(x, 400, "INVALID",
+                                      "Inference-Header-Content-Length must be the number of bytes of the JSON part.");
+            return false;
+        }
+        job->has_json_length = true;
+        job->json_length = (size_t)length;
+        x->body_skew = length ? (64 - (size_t)(length % 64)) % 64 : RAW_SKEW;
+    }
+    if ((v = weft_http_header(head, "content-encoding")))
+        job->body_coding = weft_coding_of(v->p, v->n);
+    if (job->body_coding == WEFT_CODING_UNKNOWN) {
+        weft_exchange_fail_status(x, 415, "MEDIA_TYPE", "The Content-Encoding %.*s is not known here; gzip and deflate are.",
+                                  (int)(v->n < 40 ? v->n : 40), v->p);
+        return false;
+    }
+    if ((v = weft_http_header(head, "accept-encoding")))
+        job->answer_coding = weft_coding_accepted(v->p, v->n, &job->compress_tensors);
+    job->wants_json = accepts_json_only(head);
+    return true;
+}
+
+bool weft_v2_infer_admit(weft_exchange *x, const weft_http_head *head)
+{
+    weft_error err;
+    x->arena = weft_arena_create(x->loop->server->pool, ARENA_BYTES);
+    v2_job *job = x->arena ? weft_arena_zalloc(x->arena, sizeof(*job)) : NULL;
+    if (!job) {
+        weft_fail(&err, WEFT_E_NO_MEMORY, "out of memory for this request; try again later");
+        weft_exchange_fail(x, &err);
+        return false;
+    }
+    job->x = x;
+    x->job = job;
+    x->job_free = free_job;
+    x->cancel = cancel_job;
+    if (x->trace[0] && !trace_valid(x->trace))
+        x->trace[0] = 0;
+    if (weft_v2_model_open(x->loop->server->engine, x->model, x->version, x->arena, &job->model, &err) != WEFT_OK) {
+        weft_exchange_fail(x, &err);
+        return false;
+    }
+    weft_v2_call_init(&job->call, x->arena);
+    job->call.model = x->model;
+    job->call.version = x->version;
+    job->call.trace = x->trace[0] ? x->trace : NULL;
+    return read_head(x, job, head);
+}
+
+/* ---- the body -------------------------------------------------------------------------------------------------------------- */
+
+static weft_status decompress(weft_exchange *x, v2_job *job)
+{
+    weft_chunk_pool *pool = x->loop->server->pool;
+    uint8_t *plain;
+    size_t n;
+    weft_status st = weft_inflate(pool, job->body_coding, x->body, x->n_body, (size_t)x->loop->server->options.max_body_bytes,
+                                  x->body_skew, &plain, &n, &job->err);
+    if (st)
+        return st;
+    weft_chunk_give(pool, x->body ? x->body - x->body_skew : NULL);
+    x->body = plain;
+    x->n_body = n;
+    x->body_capacity = n;
+    return WEFT_OK;
+}
+
+/* Any thread. */
+static void read_body(weft_exchange *x, v2_job *job)
+{
+    static const uint8_t nothing[1];
+    weft_error_clear(&job->err);
+    if (job->body_coding != WEFT_CODING_NONE && decompress(x, job) != WEFT_OK)
+        return;
+    weft_v2_call *c = &job->call;
+    size_t max_bytes = (size_t)x->loop->server->options.max_body_bytes;
+    if (job->has_json_length && job->json_length == 0) {
+        if (!x->body && !weft_exchange_body_reserve(x, 1)) /* an empty element still needs the room before it */
+            weft_fail(&job->err, WEFT_E_NO_MEMORY, "out of memory for this request; try again later");
+        else if (weft_v2_request_raw(c, &job->model, x->body, x->n_body, &job->err) == WEFT_OK)
+            c->binary_outputs = !job->wants_json;
+        return;
+    }
+    weft_v2_request_read(c, x->body ? x->body : nothing, x->n_body, job->has_json_length ? job->json_length : x->n_body,
+                         max_bytes, &job->err);
+}
+
+/* ---- to the engine and back ------------------------------------------------------------------------------------------------ */
+
+static void one_less(v2_job *job, size_t n)
+{
+    weft_exchange *x = job->x;
+    if (atomic_fetch_sub(&job->n_left, n) == n)
+        weft_exchange_post_home(x); /* with the reference taken in submit */
+}
+
+static void on_done(void *cookie, weft_result *r)
+{
+    v2_sub *sub = cookie;
+    sub->job->results[sub->index] = r;
+    one_less(sub->job, 1);
+}
+
+static void on_release(void *cookie)
+{
+    v2_sub *sub = cookie;
+    weft_exchange_unref(sub->job->x);
+}
+
+static void submit(weft_exchange *x, v2_job *job)
+{
+    weft_engine *engine = x->loop->server->engine;
+    weft_call *calls;
+    size_t n;
+    if (job->call.id[0])
+        x->error_id = job->call.id;
+    else
+        job->call.id = x->id; /* for the log; only the request's own is echoed in the body */
+    if (weft_v2_call_plan(&job->call, &job->model, (int64_t)x->loop->server->options.request_timeout_ms, &calls, &n, &job->err)) {
+        weft_exchange_fail(x, &job->err);
+        return;
+    }
+    if (!x->error_id)
+        job->call.id = "";
+    atomic_init(&job->n_left, n + 1);
+    weft_exchange_ref(x); /* for the way home */
+    x->in_engine = true;
+    size_t i;
+    for (i = 0; i < n; i++) {
+        job->subs[i] = (v2_sub){job, i};
+        const weft_async a = {.done = on_done, .cookie = &job->subs[i], .release = on_release};
+        weft_exchange_ref(x); /* for release */
+        job->n_calls = i;
+        if (weft_infer_async(engine, &calls[i], &a, &job->tickets[i], &job->err) != WEFT_OK) {
+            weft_exchange_unref(x);
+            break;
+        }
+        job->n_calls = i + 1;
+    }
+    if (i == n) {
+        one_less(job, 1);
+        return;
+    }
+    for (size_t k = 0; k < i; k++)
+        weft_cancel(engine, job->tickets[k]);
+    if (i > 0) { /* answered when all are back */
+        one_less(job, n - i + 1);
+        return;
+    }
+    x->in_engine = false;
+    weft_exchange_unref(x);
+    weft_exchange_fail(x, &job->err);
+}
+
+static void body_read(weft_exchange *x, v2_job *job)
+{
+    if (job->err.status == WEFT_OK) {
+        submit(x, job);
+        return;
+    }
+    if (job->call.id[0])
+        x->error_id = job->call.id;
+    weft_exchange_fail(x, &job->err);
+}
+
+static void read_work(uv_work_t *w)
+{
+    weft_exchange *x = w->data;
+    read_body(x, x->job);
+}
+
+static void read_done(uv_work_t *w, int status)
+{
+    (void)status;
+    weft_exchange *x = w->data;
+    if (x->conn)
+        body_read(x, x->job);
+    weft_exchange_unref(x);
+}
+
+void weft_v2_infer_handle(weft_exchange *x, const weft_http_head *head)
+{
+    (void)head;
+    v2_job *job = x->job;
+    size_t n_json = job->has_json_length ? job->json_length : x->n_body;
+    if (job->body_coding != WEFT_CODING_NONE || n_json > INLINE_JSON_BYTES) {
+        weft_exchange_ref(x);
+        x->work.data = x;
+        if (uv_queue_work(&x->loop->uv, &x->work, read_work, read_done) == 0)
+            return;
+        weft_exchange_unref(x);
+    }
+    read_body(x, job);
+    body_read(x, job);
+}
+
+/* ---- the answer ------------------------------------------------------------------------------------------------------------ */
+
+static size_t pieces_bytes(const weft_piece *p, size_t n)
+{
+    size_t n_bytes = 0;
+    for (size_t i = 0; i < n; i++)
+        n_bytes += p[i].n_bytes;
+    return n_bytes;
+}
+
+static void compress(weft_exchange *x, v2_job *job, const weft_piece *tensors, size_t n_tensors)
+{
+    weft_piece pieces[WEFT_V2_MAX_OUTPUTS + 2] = {{x->answer.data, x->answer.n_bytes}};
+    weft_buffer small;
+    if (n_tensors)
+        memcpy(pieces + 1, tensors, n_tensors * sizeof(*tensors));
+    weft_buffer_init(&small, 0);
+    if (x->answer.failed || !weft_deflate(job->answer_coding, pieces, n_tensors + 1, &small)) {
+        weft_buffer_fini(&small); /* then it goes as it is */
+        job->answer_coding = WEFT_CODING_NONE;
+        return;
+    }
+    weft_buffer_fini(&x->answer);
+    x->answer = small;
+    x->n_more = 0;
+}
+
+/* Any thread. */
+static void write_answer(weft_exchange *x, v2_job *job)
+{
+    weft_piece pieces[WEFT_V2_MAX_OUTPUTS + 1];
+    size_t n_pieces = 0;
+    const weft_result *r = job->results[0];
+    weft_v2_answer_write(&job->call, r->model, r->version, job->outs, job->n_outs, &x->answer, pieces, &n_pieces);
+    size_t n_json = x->answer.n_bytes, n_all = n_json + pieces_bytes(pieces, n_pieces);
+    bool binary = false;
+    for (size_t i = 0; i < job->n_outs; i++)
+        binary = binary ||
+                 (job->outs[i].ask && job->outs[i].ask->binary >= 0 ? job->outs[i].ask->binary > 0 : job->call.binary_outputs);
+    for (size_t i = 0; i < n_pieces; i++)
+        job->more[i] = (uv_buf_t){.base = (char *)(uintptr_t)pieces[i].data, .len = pieces[i].n_bytes};
+    x->more = job->more;
+    x->n_more = n_pieces;
+    /* A single coding in Accept-Encoding is a wish; a list is what HTTP libraries send unasked, and tensors compress badly. */
+    if (n_all < COMPRESS_MIN_BYTES || (n_pieces && !job->compress_tensors))
+        job->answer_coding = WEFT_CODING_NONE;
+    if (job->answer_coding != WEFT_CODING_NONE)
+        compress(x, job, pieces, n_pieces);
+    int n = 0;
+    if (binary)
+        n = snprintf(x->answer_headers, sizeof(x->answer_headers), "Inference-Header-Content-Length: %zu\r\n", n_json);
+    if (job->answer_coding != WEFT_CODING_NONE)
+        snprintf(x->answer_headers + n, sizeof(x->answer_headers) - (size_t)n,
+                 "Content-Encoding: %s\r\nVary: Accept-Encoding\r\n", weft_coding_name(job->answer_coding));
+    x->answer_type = binary ? "application/octet-stream" : "application/json";
+}
+
+static void write_work(uv_work_t *w)
+{
+    weft_exchange *x = w->data;
+    write_answer(x, x->job);
+}
+
+static void write_done(uv_work_t *w, int status)
+{
+    (void)status;
+    weft_exchange *x = w->data;
+    if (x->conn)
+        weft_exchange_reply(x, 200, x->answer_type);
+    weft_exchange_unref(x);
+}
+
+/* The first thing that went wrong, if anything did. A refusal of ours cancels the others: it is the cause. */
+static const weft_error *first_failure(v2_job *job, size_t *index)
+{
+    *index = job->n_calls;
+    if (job->err.status != WEFT_OK)
+        return &job->err;
+    for (*index = 0; *index < job->n_calls; ++*index)
+        if (job->results[*index]->error.status != WEFT_OK)
+            return &job->results[*index]->error;
+    return NULL;
+}
+
+void weft_v2_infer_finish(weft_exchange *x)
+{
+    v2_job *job = x->job;
+    size_t index;
+    const weft_error *failure = first_failure(job, &index);
+    if (failure) {
+        weft_error err = *failure;
+        if (job->n_calls > 1 || index > 0)
+            weft_fail_prefix(&err, err.status, "picture %zu", index);
+        weft_exchange_fail(x, &err);
+        return;
+    }
+    if (weft_v2_outputs(&job->call, &job->model, job->results, job->n_calls, &job->outs, &job->n_outs, &job->err) != WEFT_OK) {
+        weft_exchange_fail(x, &job->err);
+        return;
+    }
+    size_t n_json = weft_v2_answer_json_bytes(&job->call, job->outs, job->n_outs), n_all = 0;
+    for (size_t i = 0; i < job->n_outs; i++)
+        n_all += job->outs[i].tensor.n_bytes;
+    bool compresses = job->answer_coding != WEFT_CODING_NONE && n_all > INLINE_JSON_BYTES / 4;
+    if (n_json > INLINE_JSON_BYTES / 4 || compresses) { /* four bytes become about ten characters */
+        weft_exchange_ref(x);
+        x->work.data = x;
+        if (uv_queue_work(&x->loop->uv, &x->work, write_work, write_done) == 0)
+            return;
+        weft_exchange_unref(x);
+    }
+    write_answer(x, job);
+    weft_exchange_reply(x, 200, x->answer_type);
+}
