@@ -76,9 +76,7 @@ void weft_engine_unref(weft_engine *e)
     free(e);
 }
 
-/* ---- parts
- * -----------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- parts ---- */
 const weft_executor *weft_engine_executor_find(weft_engine *e, const char *name)
 {
     for (size_t i = 0; e->options.executors[i]; i++) {
@@ -153,9 +151,7 @@ weft_status weft_engine_backend_get(weft_engine *e, const char *name, const char
     return s;
 }
 
-/* ---- timers
- * ------------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- timers ---- */
 /* Timer thread, timer lock held: only claim and post. */
 static void timer_due(void *cookie, weft_timer *t)
 {
@@ -180,9 +176,7 @@ static void timer_round(void *cookie, bool wake, bool watch)
     weft_lock_drop(&e->sched);
 }
 
-/* ---- life
- * --------------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- life ---- */
 static void init_locks(weft_engine *e)
 {
     weft_lock_init(&e->backend_lock, "backend", 50);

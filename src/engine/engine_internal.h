@@ -54,16 +54,14 @@ typedef struct weft_home {
     weft_chunk_pool *pool;
 } weft_home;
 
-/* ---- backends
- * ------------------------------------------------------------------------------------------------------------------- */
+/* ---- backends ---- */
 typedef struct weft_engine_backend {
     const weft_backend *table;
     void *self; /* NULL until first used */
     bool is_open;
 } weft_engine_backend;
 
-/* ---- shares: lane time by name of the served model; survive reloads
- * ---------------------------------------------------------------- */
+/* ---- shares: lane time by name of the served model; survive reloads ---- */
 typedef struct weft_account {
     weft_node node;
     int refs;
@@ -155,8 +153,10 @@ struct weft_request {
     size_t n_outputs;
 
     /* times */
-    int64_t arrived_unix_ns, prep_ns, run_ns, post_ns;
-    int32_t batch_rows, n_runs;
+    int64_t arrived_unix_ns;
+    /* relaxed: who answers for a deadline reads them while a run goes on */
+    _Atomic int64_t prep_ns, run_ns, post_ns;
+    _Atomic int32_t batch_rows, n_runs;
 
     /* sub-calls */
     weft_request *parent;
@@ -229,7 +229,7 @@ struct weft_instance {
     weft_block out_block[WEFT_MAX_MODEL_OUTPUTS];
 };
 
-/* ---- cohorts --------------------------------------------------------------------------------------------------------------- */
+/* ---- cohorts ---- */
 #define WEFT_MAX_COHORTS 32
 typedef struct weft_cohort {
     uint64_t key;
@@ -337,7 +337,7 @@ struct weft_entry {
     char name[WEFT_NAME_BYTES];
 };
 
-/* ---- threads for host work ---------------------------------------------------------------------------------------------- */
+/* ---- threads for host work ---- */
 typedef struct weft_host_thread {
     weft_engine *engine;
     weft_thread thread;
@@ -419,8 +419,7 @@ typedef enum weft_role {
 weft_role weft_role_get(void);
 void weft_role_set(weft_role r);
 
-/* ---- engine.c
- * ------------------------------------------------------------------------------------------------------------------ */
+/* ---- engine.c ---- */
 static inline int64_t weft_engine_now(const weft_engine *e)
 {
     return e->clock->now(e->clock);
@@ -435,8 +434,7 @@ weft_status weft_engine_backend_get(weft_engine *e, const char *name, const char
 const weft_executor *weft_engine_executor_find(weft_engine *e, const char *name);
 weft_status weft_engine_unknown_executor(weft_engine *e, const char *name, weft_error *err); /* CONFIG with the nearest name */
 
-/* ---- model_registry.c
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- model_registry.c ---- */
 /* The served version with one reference. NOT_FOUND, UNAVAILABLE while it loads. */
 weft_status weft_registry_get(weft_engine *e, const char *name, const char *version, bool *replacing, weft_model **out,
                               weft_error *err);
@@ -448,8 +446,7 @@ bool weft_registry_unpark(weft_request *r);                       /* false when 
 void weft_registry_close(weft_engine *e);                         /* retires every model, pipelines first */
 void weft_registry_staging(weft_entry *entry, weft_model *m);     /* what a load in progress shows in info; NULL ends it */
 
-/* ---- what a change of the registry holds: entries that are `busy`; shared by model_registry.c and reload.c
- * ----------------------------------- */
+/* ---- what a change of the registry holds: entries that are `busy`; shared by model_registry.c and reload.c ---- */
 #define WEFT_MAX_INVOLVED 64
 typedef struct weft_change {
     weft_entry *entries[WEFT_MAX_INVOLVED];
@@ -462,8 +459,7 @@ weft_status weft_registry_check_config(weft_engine *e, const weft_model_config *
 void weft_registry_drop_dead(weft_engine *e, weft_change *c);
 void weft_registry_release_parked(weft_engine *e, weft_entry *entry);
 
-/* ---- model.c, load.c
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- model.c, load.c ---- */
 /* Opens everything, starts the threads and warms up; phase READY on success. `subs`: the versions for config->submodels, in that
  * order. */
 weft_status weft_model_load(weft_engine *e, const weft_model_config *c, weft_model *const *subs, weft_entry *staging,
@@ -486,13 +482,26 @@ void weft_model_close_state(weft_model *m);
 weft_status weft_config_copy(weft_arena *a, const weft_model_config *c, const weft_option *executor_table, size_t executor_size,
                              const weft_option *backend_table, size_t backend_size, weft_model_config *out, weft_error *err);
 
-/* ---- admit.c
- * ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- admit.c ---- */
 /* Plans a parked request on its new model and queues it, or answers with the failure. */
 void weft_admit_parked(weft_request *r, weft_model *m);
 
-/* ---- request.c
- * ------------------------------------------------------------------------------------------------------------------- */
+static inline void weft_add_ns(_Atomic int64_t *sum, int64_t ns)
+{
+    atomic_fetch_add_explicit(sum, ns, memory_order_relaxed);
+}
+static inline int64_t weft_get_ns(const _Atomic int64_t *p)
+{
+    return atomic_load_explicit(p, memory_order_relaxed);
+}
+static inline void weft_note_batch(weft_request *r, int32_t rows, int32_t n_runs)
+{
+    if (rows > atomic_load_explicit(&r->batch_rows, memory_order_relaxed))
+        atomic_store_explicit(&r->batch_rows, rows, memory_order_relaxed);
+    atomic_fetch_add_explicit(&r->n_runs, n_runs, memory_order_relaxed);
+}
+
+/* ---- request.c ---- */
 size_t weft_request_bytes(const weft_call *call, bool copy_data);
 /* Deep copy of the call and what every answer needs. `arrival` is filled by the caller. */
 weft_status weft_request_create(weft_engine *e, const weft_call *call, const weft_async *a, size_t more_bytes, weft_request **out,
@@ -514,15 +523,13 @@ void weft_request_answer(weft_request *r, weft_builder *b, const weft_error *fai
 void weft_request_fail(weft_request *r, const weft_error *failure);
 void weft_request_free(weft_request *r);
 
-/* ---- ticket.c
- * -------------------------------------------------------------------------------------------------------------------- */
+/* ---- ticket.c ---- */
 weft_status weft_ticket_take(weft_engine *e, weft_request *r, weft_error *err);
 void weft_ticket_give(weft_engine *e, uint64_t ticket);
 void weft_ticket_cancel_all(weft_engine *e);
 weft_request *weft_ticket_find(weft_engine *e, uint64_t ticket); /* with a reference; NULL */
 
-/* ---- completer.c
- * ----------------------------------------------------------------------------------------------------------------- */
+/* ---- completer.c ---- */
 /* A claimed request, to be answered for the reason r->why on the completer thread. Any lock below post may be held. */
 void weft_completer_post(weft_engine *e, weft_request *r);
 weft_status weft_completer_start(weft_engine *e, weft_error *err);
@@ -530,8 +537,7 @@ void weft_completer_stop(weft_engine *e);
 void weft_completer_watch(weft_engine *e);               /* look at overdue runs soon */
 void weft_terminate_over(weft_engine *e, weft_model *m); /* ends runs whose requests have all been answered */
 
-/* ---- sched.c
- * ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- sched.c ---- */
 /* All with the scheduler's lock held. */
 void weft_sched_dispatch(weft_engine *e, int64_t now_ns);
 void weft_sched_enter(weft_model *m, weft_request *r); /* its work begins */
@@ -546,8 +552,7 @@ void weft_sched_not_queued(weft_request *r);              /* no longer counts to
 void weft_sched_rows_granted(weft_request *r, int64_t n); /* no longer counts toward the expected wait */
 int64_t weft_sched_run_ns(weft_model *m, const weft_part *p, int64_t n_rows);
 
-/* ---- rows.c
- * ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows.c ---- */
 /* Sets r->key (what may share a run), r->shape_key (what costs the same) and r->row_bytes. */
 void weft_rows_key(const weft_model *m, weft_request *r);
 uint64_t weft_rows_shape_key(const weft_tensor *rows, size_t n);
@@ -558,8 +563,7 @@ weft_status weft_parts_make(weft_request *r, weft_error *err);
 size_t weft_rows_missing_bytes(const weft_model *m, const weft_request *r); /* of rows that preprocess will write */
 /* Takes the memory for them. NO_MEMORY. */
 weft_status weft_rows_take(weft_request *r, weft_error *err);
-/* ---- instance.c, run.c
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- instance.c, run.c ---- */
 weft_status weft_instance_create(weft_model *m, weft_instance **out, weft_error *err);
 void weft_instance_free(weft_instance *i); /* thread ended */
 /* The watch looks at it then, or sooner. Scheduler's lock. A run that ends in time leaves the timer alone, so that most runs cost
@@ -570,21 +574,19 @@ weft_status weft_instance_probe(weft_instance *i, weft_probe *p, int64_t limit_n
 void weft_probe_unref(weft_probe *p);
 void weft_instance_came_back(weft_instance *i); /* the end of a lost run's thread: frees the instance and drops its model */
 void weft_instance_run(weft_instance *i);       /* run.c: the granted batch, on its thread */
+bool weft_instance_reserve(weft_instance *i, int64_t n_rows); /* its blocks for n_rows rows like the model's probe_rows */
 bool weft_block_reserve(weft_instance *i, weft_block *b, size_t n_bytes);
 
-/* ---- finish.c
- * ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- finish.c ---- */
 /* Result from outputs that lie in the request's arena (copy false) or on the instance (copy true). */
 void weft_finish_outputs(weft_request *r, const weft_tensor *outputs, bool copy);
 void weft_finish_failed(weft_request *r, const weft_error *failure);
 
-/* ---- host.c
- * ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- host.c ---- */
 weft_status weft_hosts_start(weft_engine *e, weft_error *err);
 void weft_hosts_stop(weft_engine *e);
 
-/* ---- pipeline.c, group.c
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- pipeline.c, group.c ---- */
 weft_status weft_pipes_start(weft_model *m, weft_error *err);
 void weft_pipes_stop(weft_model *m);
 struct weft_pipe {
@@ -616,22 +618,19 @@ void weft_group_give_up(weft_request *sub); /* its run takes too long: reported 
 /* Takes the scheduler's lock. The work on a sub-call is over. */
 void weft_group_done(weft_request *sub);
 
-/* ---- cohort.c
- * ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- cohort.c ---- */
 void weft_member_init(weft_member *mb);
 void weft_cohort_submit(weft_member *mb, weft_model *m, uint64_t key, bool repeats, int64_t now_ns);
 void weft_cohort_between(weft_member *mb, const weft_model *m, uint64_t key, int64_t now_ns); /* its call is done */
 void weft_cohort_leave(weft_member *mb);
 int64_t weft_cohort_expected(const weft_model *m, uint64_t key, int64_t now_ns); /* members that should be back soon */
 
-/* ---- estimate.c
- * --------------------------------------------------------------------------------------------------------------------- */
+/* ---- estimate.c ---- */
 /* Predicted wait of a new request of this level before it runs; p90_ns may be NULL. Scheduler's lock. */
 int64_t weft_estimate_wait(const weft_model *m, int level, int64_t *p90_ns);
 void weft_estimate_learn(weft_model *m, int64_t n_rows, int64_t lane_ns);
 
-/* ---- stats.c, info.c, health.c
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- stats.c, info.c, health.c ---- */
 void weft_stats_answer(weft_model *m, const weft_request *r, weft_status s, const weft_timing *t);
 void weft_stats_run(weft_model *m, int64_t n_rows, int64_t run_ns);
 void weft_stats_count(weft_model *m, uint64_t *counter);                     /* += 1 */

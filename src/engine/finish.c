@@ -36,7 +36,7 @@ void weft_finish_outputs(weft_request *r, const weft_tensor *outputs, bool copy)
     weft_status s = weft_builder_create(r->arena, x->fields, x->n_fields, weft_request_result_released, r, &b, &err);
     if (!s)
         s = x->postprocess(m->state, &r->call, r->scratch, outputs, m->desc.n_outputs, b, &err);
-    r->post_ns = weft_engine_now(r->engine) - start;
+    weft_add_ns(&r->post_ns, weft_engine_now(r->engine) - start);
     if (s) {
         if (!err.status)
             weft_fail(&err, s, "%s", weft_status_text(s));

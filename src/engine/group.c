@@ -215,10 +215,8 @@ void weft_group_done(weft_request *sub)
         s->error = sub->error;
         slot_done(sub->group, s);
     }
-    parent->run_ns += sub->run_ns;
-    parent->n_runs += sub->n_runs;
-    if (sub->batch_rows > parent->batch_rows)
-        parent->batch_rows = sub->batch_rows;
+    weft_add_ns(&parent->run_ns, weft_get_ns(&sub->run_ns));
+    weft_note_batch(parent, sub->batch_rows, sub->n_runs);
     drop = s->released;
     if (drop) {
         s->sub = NULL;

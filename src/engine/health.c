@@ -9,8 +9,7 @@
 #define BREAKER_FAILURES 5 /* server failures in a row, none of them the client's */
 #define BACKOFF_MAX_NS (300 * WEFT_S)
 
-/* ---- the state
- * -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- the state ---- */
 static const weft_model *sick_sub(const weft_model *m)
 {
     for (size_t i = 0; i < m->n_subs; i++)
@@ -41,7 +40,7 @@ weft_model_state weft_health_state(const weft_model *m, const char **cause)
     return WEFT_MODEL_READY;
 }
 
-void weft_health_update(weft_model *m)
+static void update_one(weft_model *m)
 {
     const char *cause;
     weft_model_state s = weft_health_state(m, &cause);
@@ -51,6 +50,21 @@ void weft_health_update(weft_model *m)
     m->health.since_unix_ns = weft_unix_ns();
     m->health.changed = true;
     weft_maintainer_wake(m->engine);
+}
+
+void weft_health_update(weft_model *m)
+{
+    weft_engine *e = m->engine;
+    update_one(m);
+    if (!m->backend)
+        return;
+    weft_list_each(n, &e->models)
+    {
+        weft_model *user = weft_container_of(n, weft_model, all_node);
+        for (size_t i = 0; i < user->n_subs; i++)
+            if (user->subs[i] == m)
+                update_one(user);
+    }
 }
 
 void weft_health_phase(weft_model *m, weft_model_state phase)
@@ -72,9 +86,7 @@ weft_status weft_health_admit(const weft_model *m, weft_error *err)
     return WEFT_E_UNAVAILABLE;
 }
 
-/* ---- facts
- * ----------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- facts ---- */
 static void set_cause(weft_model *m, const char *text)
 {
     snprintf(m->health.cause, sizeof(m->health.cause), "%.250s", text);
@@ -107,8 +119,7 @@ void weft_health_failure(weft_model *m, weft_fault fault, const char *text)
     weft_health_update(m);
 }
 
-/* ---- the maintenance thread
- * ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the maintenance thread ---- */
 void weft_maintainer_wake(weft_engine *e)
 {
     weft_assert_held(&e->sched);
@@ -306,32 +317,70 @@ static void tell(weft_model *m)
     weft_lock_take(&e->sched);
 }
 
-/* Lock held. Does one thing for a model that needs it; false when it needs nothing now. *next: when to look again. */
-static bool serve(weft_model *m, int64_t now, int64_t *next)
+typedef enum need { NOTHING, TELL, SPARE, RECOVER, HEAL } need;
+
+/* Lock held. *next: when to look again. */
+static need need_of(weft_model *m, int64_t now, int64_t *next)
 {
     weft_health *h = &m->health;
-    bool work = true;
-    m->maintaining = true;
-    if (h->changed) {
-        tell(m);
-    } else if (m->stopping || m->phase != WEFT_MODEL_READY || !m->backend) {
-        work = false;
-    } else if (m->want_spare) {
-        make_spare(m);
-    } else if (h->broken && now >= h->next_try_ns) {
-        recover(m);
-    } else if (h->broken) {
+    if (h->changed)
+        return TELL;
+    if (m->stopping || m->phase != WEFT_MODEL_READY || !m->backend)
+        return NOTHING;
+    if (m->want_spare)
+        return SPARE;
+    if (h->broken) {
+        if (now >= h->next_try_ns)
+            return RECOVER;
         if (h->next_try_ns < *next)
             *next = h->next_try_ns;
-        work = false;
-    } else if (find_broken(m)) {
-        heal_broken_instances(m);
-    } else {
-        work = false;
+        return NOTHING;
     }
+    return find_broken(m) ? HEAL : NOTHING;
+}
+
+/* Lock held, dropped meanwhile. */
+static void serve(weft_model *m, need what)
+{
+    m->maintaining = true; /* the model does not stop meanwhile */
+    if (what == TELL)
+        tell(m);
+    else if (what == SPARE)
+        make_spare(m);
+    else if (what == RECOVER)
+        recover(m);
+    else
+        heal_broken_instances(m);
     m->maintaining = false;
     weft_cond_broadcast(&m->changed);
-    return work;
+}
+
+/* A model in the list is not freed while the lock is held, but its last reference may be gone already. */
+static bool try_ref(weft_model *m)
+{
+    int n = atomic_load(&m->refs);
+    while (n > 0 && !atomic_compare_exchange_weak(&m->refs, &n, n + 1))
+        ;
+    return n > 0;
+}
+
+/* Lock held, dropped meanwhile. False when no model needs anything now. */
+static bool serve_one(weft_engine *e, int64_t *next)
+{
+    int64_t now = weft_engine_now(e);
+    weft_list_each(n, &e->models)
+    {
+        weft_model *m = weft_container_of(n, weft_model, all_node);
+        need what = need_of(m, now, next);
+        if (what == NOTHING || !try_ref(m))
+            continue;
+        serve(m, what);
+        weft_lock_drop(&e->sched);
+        weft_model_unref(m);
+        weft_lock_take(&e->sched);
+        return true; /* the list may have changed */
+    }
+    return false;
 }
 
 static void maintainer_main(void *arg)
@@ -340,22 +389,9 @@ static void maintainer_main(void *arg)
     weft_role_set(WEFT_ROLE_MAINTAINER);
     weft_lock_take(&e->sched);
     while (!e->stop_maintainer) {
-        int64_t next = WEFT_NEVER, now = weft_engine_now(e);
-        bool work = false;
+        int64_t next = WEFT_NEVER;
         e->maintain_now = false;
-        for (weft_node *n = e->models.next; n != &e->models && !work; n = n->next) {
-            weft_model *m = weft_container_of(n, weft_model, all_node);
-            weft_model_ref(m); /* the lock is dropped meanwhile */
-            work = serve(m, now, &next);
-            if (work) {
-                weft_lock_drop(&e->sched);
-                weft_model_unref(m);
-                weft_lock_take(&e->sched);
-                break; /* the list may have changed */
-            }
-            atomic_fetch_sub(&m->refs, 1); /* not the last: nothing was dropped */
-        }
-        if (!work && !e->maintain_now && !e->stop_maintainer)
+        if (!serve_one(e, &next) && !e->maintain_now && !e->stop_maintainer)
             weft_cond_wait_until(&e->maintain_cond, &e->sched, next);
     }
     weft_lock_drop(&e->sched);

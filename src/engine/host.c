@@ -36,7 +36,7 @@ static void do_prep(weft_request *r)
         return;
     int64_t start = weft_engine_now(r->engine);
     weft_status s = preprocess(r, &err);
-    r->prep_ns = weft_engine_now(r->engine) - start;
+    weft_add_ns(&r->prep_ns, weft_engine_now(r->engine) - start);
     if (!s)
         return;
     if (!err.status)

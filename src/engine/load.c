@@ -10,8 +10,7 @@
 #define SPARE_INSTANCES 8 /* that lost runs may be replaced by, at most */
 #define MAX_TEXT_BYTES (64u << 20)
 
-/* ---- what an executor is given
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- what an executor is given ---- */
 static weft_status read_text(const weft_open *o, const char *path, size_t max_bytes, const char **text, size_t *n_bytes,
                              weft_error *err)
 {
@@ -80,8 +79,7 @@ void weft_model_close_state(weft_model *m)
     m->state_open = false;
 }
 
-/* ---- the object
- * ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the object ---- */
 /* The served model that pays for a model's time: a hidden "<parent>.<slot>" is its parent's. */
 static void account_name(const weft_model_config *c, char *name)
 {
@@ -185,8 +183,7 @@ static weft_status create(weft_engine *e, const weft_model_config *c, weft_model
     return WEFT_OK;
 }
 
-/* ---- batching
- * ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- batching ---- */
 static bool has_batch_axis(const weft_tensor_desc *d, const weft_model_desc *desc)
 {
     if (d->rank < 1 || d->dtype == WEFT_DT_STRING)
@@ -255,9 +252,7 @@ weft_status weft_model_unbatch(weft_model *m, weft_error *err)
     return weft_model_open_state(m, err);
 }
 
-/* ---- steps
- * ----------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- steps ---- */
 static weft_status load_file(weft_model *m, weft_error *err)
 {
     const weft_model_config *c = &m->config;

@@ -12,8 +12,7 @@
 
 #include "engine_internal.h"
 
-/* ---- accounts
- * --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- accounts ---- */
 static void account_put(weft_engine *e, weft_account *a)
 {
     bool last;

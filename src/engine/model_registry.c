@@ -91,8 +91,7 @@ void weft_registry_staging(weft_entry *entry, weft_model *m)
         weft_model_unref(old);
 }
 
-/* ---- calls that wait for a replaced model
- * -------------------------------------------------------------------------------------------- */
+/* ---- calls that wait for a replaced model ---- */
 bool weft_registry_park(weft_engine *e, weft_request *r)
 {
     bool parked = false;
@@ -135,9 +134,7 @@ void weft_registry_release_parked(weft_engine *e, weft_entry *entry)
     }
 }
 
-/* ---- changes
- * ------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- changes ---- */
 static bool uses(const weft_model *pipeline, const weft_model *m)
 {
     for (size_t i = 0; pipeline && i < pipeline->n_subs; i++)
@@ -387,9 +384,7 @@ weft_status weft_engine_unload(weft_engine *e, const char *name, weft_error *err
     return WEFT_OK;
 }
 
-/* ---- the end
- * -------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- the end ---- */
 /* Lock held: an entry that no pipeline uses. */
 static weft_entry *next_to_close(weft_engine *e)
 {

@@ -90,7 +90,7 @@ static void run(weft_pipe *p)
             weft_fail(&err, s, "%s", weft_status_text(s));
         err.status = s;
     }
-    r->post_ns = p->busy_ns + (weft_engine_now(m->engine) - p->token_since_ns);
+    weft_add_ns(&r->post_ns, p->busy_ns + (weft_engine_now(m->engine) - p->token_since_ns));
     if (weft_request_claim(r))
         weft_request_answer(r, s ? NULL : b, s ? &err : NULL);
 }
@@ -181,8 +181,7 @@ void weft_pipes_stop(weft_model *m)
     }
 }
 
-/* ---- what a pipeline may ask
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- what a pipeline may ask ---- */
 bool weft_pipe_over(const weft_pipe *p)
 {
     return weft_request_over(p->request, weft_engine_now(p->request->engine));

@@ -79,12 +79,12 @@ static void fill_timing(const weft_request *r, int64_t now, weft_timing *t)
 {
     *t = (weft_timing){.arrived_unix_ns = r->arrived_unix_ns,
                        .total_ns = now - r->admitted_ns,
-                       .preprocess_ns = r->prep_ns,
-                       .run_ns = r->run_ns,
-                       .postprocess_ns = r->post_ns,
-                       .batch_rows = r->batch_rows,
-                       .n_runs = r->n_runs};
-    t->queue_ns = t->total_ns - r->prep_ns - r->run_ns - r->post_ns;
+                       .preprocess_ns = weft_get_ns(&r->prep_ns),
+                       .run_ns = weft_get_ns(&r->run_ns),
+                       .postprocess_ns = weft_get_ns(&r->post_ns),
+                       .batch_rows = atomic_load_explicit(&r->batch_rows, memory_order_relaxed),
+                       .n_runs = atomic_load_explicit(&r->n_runs, memory_order_relaxed)};
+    t->queue_ns = t->total_ns - t->preprocess_ns - t->run_ns - t->postprocess_ns;
     if (t->queue_ns < 0) /* sub-runs in parallel add up to more than the wall clock shows */
         t->queue_ns = 0;
 }
@@ -135,8 +135,7 @@ void weft_request_fail(weft_request *r, const weft_error *failure)
         weft_request_answer(r, NULL, failure);
 }
 
-/* ---- the deep copy of a call
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- the deep copy of a call ---- */
 static size_t text_bytes(const char *s)
 {
     return s ? strlen(s) + 17 : 0;

@@ -15,8 +15,7 @@ static bool per_row(const weft_model *m, size_t k)
     return m->view.batched && !m->view.shared_input[k];
 }
 
-/* ---- inputs
- * --------------------------------------------------------------------------------------------------------------------------- */
+/* ---- inputs ---- */
 /* Rows of all parts, one after the other, in the instance's block; the rest of a compiled gear is zero. */
 static bool gather(weft_instance *i, size_t k, size_t row_bytes)
 {
@@ -80,8 +79,7 @@ static bool set_inputs(weft_instance *i)
     return true;
 }
 
-/* ---- outputs
- * -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- outputs ---- */
 /* Bytes of output k for the run; 0 = not known before. */
 static size_t output_bytes(const weft_model *m, size_t k, int64_t rows)
 {
@@ -191,8 +189,30 @@ static void run_backend(weft_instance *i, run_outcome *o)
         weft_fail(&o->error, o->status, "%s", weft_status_text(o->status));
 }
 
-/* ---- success
- * ---------------------------------------------------------------------------------------------------------------------------- */
+/* Bytes of one row, without the batch axis. */
+static size_t row_bytes_of(const weft_tensor *row)
+{
+    size_t n = 0;
+    return weft_tensor_dense_bytes(row->dtype, row->shape, row->rank, &n) ? n : 0;
+}
+
+bool weft_instance_reserve(weft_instance *i, int64_t n_rows)
+{
+    const weft_model *m = i->model;
+    for (size_t k = 0; k < m->desc.n_inputs; k++) {
+        size_t n = row_bytes_of(&m->probe_rows[k]) * (size_t)n_rows;
+        if (per_row(m, k) && !weft_block_reserve(i, &i->in_block[k], n))
+            return false;
+    }
+    for (size_t k = 0; k < m->desc.n_outputs; k++) {
+        size_t n = output_bytes(m, k, n_rows);
+        if (n && !weft_block_reserve(i, &i->out_block[k], n))
+            return false;
+    }
+    return true;
+}
+
+/* ---- success ---- */
 /* The part's rows of every wanted output, where they lie. */
 static void slice(const weft_instance *i, const weft_part *p, int64_t row, weft_tensor *out)
 {
@@ -293,9 +313,8 @@ static void part_succeeded(weft_instance *i, weft_part *p, int64_t row, const ru
             weft_finish_failed(r, &err);
         return;
     }
-    r->run_ns += o->run_ns;
-    r->batch_rows = p->batch_rows;
-    r->n_runs++;
+    weft_add_ns(&r->run_ns, o->run_ns);
+    weft_note_batch(r, p->batch_rows, 1);
     if (r->parent || (!raw(r) && m->tokens != 1)) {
         if (!keep_outputs(r, outputs, n, !i->direct)) {
             weft_fail(&err, WEFT_E_NO_MEMORY, "out of memory for the outputs of a run");
@@ -308,8 +327,7 @@ static void part_succeeded(weft_instance *i, weft_part *p, int64_t row, const ru
     weft_finish_outputs(r, outputs, !i->direct);
 }
 
-/* ---- failure
- * ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- failure ---- */
 /* What clients read: the sentence of the backend, under the status that fits the fault. */
 static void client_error(const weft_instance *i, const run_outcome *o, weft_error *err)
 {
@@ -375,16 +393,13 @@ static void run_failed(weft_instance *i, const run_outcome *o)
     }
 }
 
-/* ---- the end of a run
- * --------------------------------------------------------------------------------------------------------------------- */
+/* ---- the end of a run ---- */
 /* All parts of a request that took several runs are there: the result is made by a host thread. */
 static void last_part(weft_request *r)
 {
     for (size_t k = 0; r->n_parts > 1 && k < r->n_parts; k++) {
-        r->run_ns += r->parts[k].run_ns;
-        r->n_runs++;
-        if (r->parts[k].batch_rows > r->batch_rows)
-            r->batch_rows = r->parts[k].batch_rows;
+        weft_add_ns(&r->run_ns, r->parts[k].run_ns);
+        weft_note_batch(r, r->parts[k].batch_rows, 1);
     }
 }
 

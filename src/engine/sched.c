@@ -11,8 +11,7 @@ typedef struct admin_waiter {
     bool granted;
 } admin_waiter;
 
-/* ---- bookkeeping
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- bookkeeping ---- */
 void weft_sched_enter(weft_model *m, weft_request *r)
 {
     weft_engine *e = m->engine;
@@ -98,8 +97,7 @@ static bool takes_tokens(const weft_model *m)
     return m->tokens > 0;
 }
 
-/* ---- what a model could do now
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- what a model could do now ---- */
 static weft_request *request_of(weft_qnode *n)
 {
     return weft_container_of(n, weft_request, q);
@@ -264,8 +262,7 @@ static void offer_model(weft_engine *e, weft_model *m, int64_t now, weft_contest
     }
 }
 
-/* ---- grants
- * ------------------------------------------------------------------------------------------------------------------------- */
+/* ---- grants ---- */
 /* Does another model of the same device wait for a run? */
 static bool others_wait(weft_engine *e, const weft_model *m)
 {

@@ -14,8 +14,7 @@
 #define MEASURE_NS (300 * WEFT_MS) /* no further measuring of a gear after this */
 #define LIMIT_NS (300 * WEFT_S)    /* a first run may compile for minutes */
 
-/* ---- rows of numbers
- * -------------------------------------------------------------------------------------------------------------------- */
+/* ---- rows of numbers ---- */
 static uint64_t scramble(uint64_t x)
 {
     x ^= x >> 33;
@@ -53,8 +52,7 @@ static void fill(void *data, weft_dtype t, size_t n_bytes, uint64_t seed)
     }
 }
 
-/* ---- one probe
- * ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- one probe ---- */
 static void *probe_alloc(void *cookie, size_t output, size_t n_bytes)
 {
     weft_probe *p = cookie;
@@ -162,8 +160,7 @@ static bool rows_equal(const weft_model *m, const weft_probe *many, int64_t row,
     return true;
 }
 
-/* ---- the batching check
- * --------------------------------------------------------------------------------------------------------------------- */
+/* ---- the batching check ---- */
 typedef struct bucket {
     weft_tensor rows[WEFT_MAX_MODEL_INPUTS];
     weft_probe *single[2]; /* outputs of the two kinds of rows, each run alone */
@@ -264,9 +261,7 @@ static weft_status run_singles(weft_model *m, bucket *b, weft_error *err)
     return s;
 }
 
-/* ---- shapes
- * ------------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- shapes ---- */
 /* One row of every input with every free dim = dim (0: there must be none). */
 static bool own_rows(const weft_model *m, int64_t dim, weft_tensor *rows)
 {
@@ -360,6 +355,21 @@ static weft_status warm_buckets(weft_model *m, bool *proved, bool *found, weft_e
     return s;
 }
 
+/* The blocks for the largest batch that pays, once and for all. */
+static weft_status reserve_blocks(weft_model *m, weft_error *err)
+{
+    int64_t rows = 1;
+    if (!m->view.batched || !m->probe_rows)
+        return WEFT_OK;
+    for (size_t i = 0; i < m->costs.n; i++)
+        if (m->costs.buckets[i].useful_rows > rows)
+            rows = m->costs.buckets[i].useful_rows;
+    for (size_t k = 0; rows > 1 && k < m->n_instances; k++)
+        if (!weft_instance_reserve(m->instances[k], rows))
+            return weft_fail(err, WEFT_E_NO_MEMORY, "out of memory for the batches of the model \"%s\"", m->config.name);
+    return WEFT_OK;
+}
+
 weft_status weft_model_warm(weft_model *m, weft_error *err)
 {
     bool proved, found;
@@ -373,7 +383,7 @@ weft_status weft_model_warm(weft_model *m, weft_error *err)
         return weft_fail_prefix(err, s, "the warm-up of the model \"%s\" failed (warmup: false loads it without)",
                                 m->config.name);
     if (!m->view.batched || (!s && proved))
-        return WEFT_OK;
+        return reserve_blocks(m, err);
     weft_engine_log(
         e, WEFT_LOG_WARN, "model.unbatched", m->config.name, "%s, so max_batch %lld is not used: every request runs alone",
         found ? "two rows in one run do not equal two runs bit for bit" : "no shape is known with which rows could be compared",

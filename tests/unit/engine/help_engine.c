@@ -93,9 +93,7 @@ float help_y(const weft_result *r, int64_t row, int j)
     return ((const float *)c->tensor.data)[row * 4 + j];
 }
 
-/* ---- answers
- * -------------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- answers ---- */
 struct help_inbox {
     pthread_mutex_t mutex;
     pthread_cond_t cond;
@@ -190,9 +188,7 @@ void help_sleep_ms(double ms)
     nanosleep(&t, NULL);
 }
 
-/* ---- bytes executor
- * -------------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- bytes executor ---- */
 typedef struct bytes_scratch {
     const uint8_t *bytes;
     size_t n;

@@ -75,7 +75,7 @@ static void test_a_cohort_holds_the_instance_back_for_a_moment(void **state)
     assert_int_equal(wake, 1003 * MS);
 }
 
-/* ---- gears ---------------------------------------------------------------------------------------------------------- */
+/* ---- gears ---- */
 static void costs(weft_gear_costs *c, const weft_gears *g, const double *ms)
 {
     *c = (weft_gear_costs){.row_bytes = 100};

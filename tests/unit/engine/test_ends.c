@@ -68,7 +68,7 @@ static void wait_for_state(rig *r, weft_model_state want)
     fail_msg("the state %s did not come", weft_model_state_name(want));
 }
 
-/* ---- deadlines ------------------------------------------------------------------------------------------------------------ */
+/* ---- deadlines ---- */
 static void test_a_deadline_fires_while_the_run_hangs(void **state)
 {
     static const weft_fake_kind kinds[] = {WEFT_FAKE_HANG, WEFT_FAKE_HANG_HARD};
@@ -147,7 +147,7 @@ static void test_the_models_own_timeout(void **state)
     end(&r);
 }
 
-/* ---- cancel ---------------------------------------------------------------------------------------------------------------- */
+/* ---- cancel ---- */
 static void test_cancel_in_every_phase(void **state)
 {
     rig r;
@@ -261,8 +261,7 @@ static void test_refused_by_estimate_but_never_from_an_empty_queue(void **state)
     end(&r);
 }
 
-/* ---- borrowed inputs
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- borrowed inputs ---- */
 typedef struct lent {
     help_ticket t;
     atomic_int n_released;
@@ -318,8 +317,7 @@ static void test_inputs_come_back_once_and_after_an_overrun_run(void **state)
     end(&r);
 }
 
-/* ---- lost runs
- * ------------------------------------------------------------------------------------------------------------------- */
+/* ---- lost runs ---- */
 static atomic_int n_fatal;
 static void fatal(void *cookie, const char *why)
 {
@@ -420,8 +418,7 @@ static void test_a_run_that_terminates_is_not_lost(void **state)
     end(&r);
 }
 
-/* ---- health
- * ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- health ---- */
 static void test_failures_in_a_row_open_the_breaker_and_it_recovers(void **state)
 {
     rig r;
@@ -497,8 +494,7 @@ static void test_a_dead_device_answers_what_waits(void **state)
     end(&r);
 }
 
-/* ---- the end of the engine
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- the end of the engine ---- */
 static void test_destroy_while_busy(void **state)
 {
     rig r;
@@ -558,8 +554,7 @@ static void test_unload_while_busy(void **state)
     end(&r);
 }
 
-/* ---- callbacks
- * ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- callbacks ---- */
 typedef struct chain {
     weft_engine *e;
     help_ticket last;

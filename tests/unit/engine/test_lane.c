@@ -191,7 +191,7 @@ static void test_levels_are_clamped(void **state)
     assert_int_equal(weft_level(-3, 5), 12);
 }
 
-/* ---- the queue ---------------------------------------------------------------------------------------------------------- */
+/* ---- the queue ---- */
 static void test_queue_order(void **state)
 {
     weft_queue q;

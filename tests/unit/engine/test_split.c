@@ -214,7 +214,7 @@ static void test_a_linear_model_runs_row_by_row(void **state)
     bench b;
     begin(&b);
     b.h.fake.delay_ms = 0;
-    b.h.fake.row_delay_ms = 5; /* a CPU */
+    b.h.fake.row_delay_ms = 20; /* a CPU */
     hold(&b);
     for (int i = 0; i < 6; i++)
         add(&b, 1, (float)i);
