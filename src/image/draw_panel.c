@@ -129,18 +129,20 @@ static void write_column(weft_canvas *c, const weft_panel_item *i, const frame *
     }
 }
 
-static bool frame_ok(const weft_panel_item *i, const frame *f)
+/* A quad that covers more than the page is no line of text on it (and its strip would take more memory than the picture). */
+static bool frame_ok(const weft_canvas *c, const weft_panel_item *i, const frame *f)
 {
+    float page_area = (float)c->picture->width * (float)c->picture->height;
     for (int k = 0; k < 8; k++)
         if (!isfinite(i->quad[k]) || fabsf(i->quad[k]) > MAX_SIDE_PX)
             return false;
-    return f->width >= 2 && f->height >= 2 && f->width <= MAX_SIDE_PX && f->height <= MAX_SIDE_PX;
+    return f->width >= 2 && f->height >= 2 && f->width * f->height <= 2 * page_area + 1000;
 }
 
 static weft_status write_item(weft_canvas *c, const weft_panel_item *i, float limit, weft_error *err)
 {
     frame f = frame_of(i->quad, false);
-    if (!frame_ok(i, &f))
+    if (!frame_ok(c, i, &f))
         return WEFT_OK;
     bool tall = f.height >= 1.5f * f.width;
     if (tall && has_wide_character(i->text, i->n_bytes)) {
@@ -168,12 +170,12 @@ static float common_size(weft_canvas *c, const weft_panel_item *items, size_t n_
     int n = 0;
     for (size_t k = 0; k < n_items && n < 40; k++) {
         frame f = frame_of(items[k].quad, false);
-        if (!frame_ok(&items[k], &f) || f.height > f.width || fabsf(f.height - mine.height) > 0.22f * mine.height)
+        if (!frame_ok(c, &items[k], &f) || f.height > f.width || fabsf(f.height - mine.height) > 0.22f * mine.height)
             continue;
         sum += fitting_size(c, &items[k], f.width, f.height, MAX_SIDE_PX);
         n++;
     }
-    float own = frame_ok(&items[i], &mine) ? fitting_size(c, &items[i], mine.width, mine.height, MAX_SIDE_PX) : 0;
+    float own = frame_ok(c, &items[i], &mine) ? fitting_size(c, &items[i], mine.width, mine.height, MAX_SIDE_PX) : 0;
     return n && own < 1.2f * sum / (float)n ? sum / (float)n : MAX_SIDE_PX;
 }
 

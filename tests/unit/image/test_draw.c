@@ -299,6 +299,22 @@ static void test_result_text(void **state)
     weft_picture_destroy(&p);
 }
 
+/* A turned quad a thousand times larger than the picture once asked for a strip of gigabytes. */
+static void test_result_huge_quad(void **state)
+{
+    static const float quads[8] = {0, 0, 50000, 20000, 30000, 40000, -20000, 20000};
+    static const char *const texts[1] = {"text"};
+    struct rlimit before, small = {(rlim_t)3 << 30, (rlim_t)3 << 30};
+    weft_picture p = plain(50, 50, 128);
+    getrlimit(RLIMIT_DATA, &before);
+    small.rlim_max = before.rlim_max;
+    setrlimit(RLIMIT_DATA, &small);
+    draw(&p, &(columns){.quads = quads, .texts = texts, .n = 1});
+    setrlimit(RLIMIT_DATA, &before);
+    assert_int_equal(p.width, 100);
+    weft_picture_destroy(&p);
+}
+
 static void test_result_list(void **state)
 {
     static const float scores[3] = {0.9f, 0.08f, 0.02f};
@@ -373,6 +389,7 @@ int main(void)
         cmocka_unit_test(test_result_shapes),
         cmocka_unit_test(test_result_same_label_same_color),
         cmocka_unit_test(test_result_text),
+        cmocka_unit_test(test_result_huge_quad),
         cmocka_unit_test(test_result_list),
         cmocka_unit_test(test_result_matte_and_picture),
         cmocka_unit_test(test_result_broken),
