@@ -5,7 +5,8 @@
  *   ort_memory.c   the allocator behind every session: scratch blocks for runs, accounts per model
  *   ort_error.c    statuses to weft's errors
  *   ort_onnx.c     the few facts that the interface does not tell, read from the file itself
- *   ort_model.c    loading: sessions, descriptions, gears
+ *   ort_session.c  options of sessions, and sessions
+ *   ort_model.c    loading: descriptions, several files, gears
  *   ort_run.c      instances and runs
  *   ort_string.c   BYTES to string tensors and back
  *   ort_backend.c  the table and the options */
@@ -150,6 +151,17 @@ typedef struct weft_ort_model {
     uint64_t weights_bytes;
     bool release_memory;
 } weft_ort_model;
+
+/* ---- ort_session.c */
+extern const weft_ort_options weft_ort_default_options;
+weft_status weft_ort_session_options(weft_ort_model *m, const weft_model_source *src, ort_session_options **out, weft_error *err);
+/* cache: the path of `optimized_model`, or NULL. */
+weft_status weft_ort_session_create(weft_ort_model *m, weft_ort_file *f, ort_session_options *so, const char *cache,
+                                    weft_error *err);
+/* That a model file is there; adds its size to *n_bytes. */
+weft_status weft_ort_check_file(const char *model, const char *path, uint64_t *n_bytes, weft_error *err);
+/* Bytes of malloc in use; 0 where that cannot be told (sanitizers, other C libraries). */
+uint64_t weft_ort_heap_bytes(void);
 
 weft_status weft_ort_model_load(void *self, const weft_model_source *src, void **model, weft_model_desc *desc, weft_error *err);
 void weft_ort_model_unload(void *self, void *model);
