@@ -121,7 +121,9 @@ const weft_option weft_server_option_table[] = {
      .kind = WEFT_OPT_BOOL,
      .offset = AT(triton_compatible),
      .def = "false",
-     .help = "answer a full queue with 503 (gRPC: UNAVAILABLE) as Triton does, instead of 429 (RESOURCE_EXHAUSTED)"},
+     .help = "answer a full queue with 503 (gRPC: UNAVAILABLE) as Triton does, instead of 429 (RESOURCE_EXHAUSTED)",
+     .details = "Also writes NaN and Infinity into JSON answers, which is not JSON but what Triton's clients read. Without it they "
+                "are null and 1e999."},
     {.name = "admin",
      .kind = WEFT_OPT_ENUM,
      .offset = AT(admin),

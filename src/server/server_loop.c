@@ -277,7 +277,8 @@ void weft_server_drain(weft_server *s, uint64_t *n_finished, uint64_t *n_dropped
         sleep_ms(10);
     } while (atomic_load(&s->n_conns) > 0 && weft_now_ns() < end && !atomic_load(&s->hurry));
     *n_finished = atomic_load(&s->n_answered) - before;
-    *n_dropped = (uint64_t)atomic_load(&s->n_exchanges);
+    /* without connections, what is left belongs to clients that went away themselves */
+    *n_dropped = atomic_load(&s->n_conns) > 0 ? (uint64_t)atomic_load(&s->n_exchanges) : 0;
 }
 
 void weft_server_hurry(weft_server *s)

@@ -15,7 +15,7 @@ size_t weft_v2_answer_json_bytes(const weft_v2_call *c, const weft_v2_output *ou
     return n_bytes;
 }
 
-static void put_output(weft_json *j, const weft_tensor *t, bool binary)
+static void put_output(weft_json *j, const weft_tensor *t, bool binary, bool nan)
 {
     weft_json_object_begin(j);
     weft_json_key_string(j, "name", t->name);
@@ -37,7 +37,7 @@ static void put_output(weft_json *j, const weft_tensor *t, bool binary)
     }
     if (!binary) {
         weft_json_key(j, "data");
-        weft_json_write_tensor(j, t, base64);
+        weft_json_write_tensor(j, t, (base64 ? WEFT_JSON_BASE64 : 0u) | (nan ? WEFT_JSON_NAN : 0u));
     }
     weft_json_object_end(j);
 }
@@ -57,7 +57,7 @@ void weft_v2_answer_write(const weft_v2_call *c, const char *model, const char *
     weft_json_array_begin(&j);
     for (size_t i = 0; i < n; i++) {
         bool binary = goes_binary(c, &outs[i]);
-        put_output(&j, &outs[i].tensor, binary);
+        put_output(&j, &outs[i].tensor, binary, c->nan_in_json);
         if (binary && outs[i].tensor.n_bytes)
             pieces[(*n_pieces)++] = (weft_piece){outs[i].tensor.data, outs[i].tensor.n_bytes};
     }

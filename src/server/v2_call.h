@@ -39,6 +39,7 @@ typedef struct weft_v2_call {
     weft_param params[WEFT_V2_MAX_PARAMS];  /* those that the protocol does not reserve */
     weft_v2_ask asks[WEFT_V2_MAX_OUTPUTS];  /* none = all outputs */
     bool binary_outputs;                    /* parameter binary_data_output; HTTP only */
+    bool nan_in_json;                       /* HTTP only: write NaN and Infinity as Triton does */
     int64_t timeout_ms;                     /* 0 = not given */
     int priority;                           /* in weft's scale */
 } weft_v2_call;

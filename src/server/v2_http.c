@@ -155,6 +155,7 @@ bool weft_v2_infer_admit(weft_exchange *x, const weft_http_head *head)
     weft_v2_call_init(&job->call, x->arena);
     job->call.model = x->model;
     job->call.version = x->version;
+    job->call.nan_in_json = x->loop->server->options.triton_compatible;
     job->call.trace = x->trace[0] ? x->trace : NULL;
     return read_head(x, job, head);
 }

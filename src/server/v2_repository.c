@@ -1,5 +1,6 @@
 #include "server/v2_repository.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "config/config.h"
@@ -74,6 +75,11 @@ static bool listed(const index_walk *w, const char *name)
     return false;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const weft_v2_index_entry *)a)->name, ((const weft_v2_index_entry *)b)->name);
+}
+
 weft_status weft_v2_repository_index(weft_engine *e, const weft_config *config, bool only_ready, weft_arena *arena,
                                      weft_v2_index_entry **out, size_t *n_out, weft_error *err)
 {
@@ -85,9 +91,15 @@ weft_status weft_v2_repository_index(weft_engine *e, const weft_config *config, 
         if (entry)
             *entry = (weft_v2_index_entry){c->name, c->version ? c->version : "", "UNAVAILABLE", "unloaded"};
     }
+    *out = NULL;
+    *n_out = 0;
+    if (w.no_memory)
+        return weft_fail(err, WEFT_E_NO_MEMORY, "out of memory for the list of models");
+    if (w.n)
+        qsort(w.entries, w.n, sizeof(*w.entries), by_name);
     *out = w.entries;
     *n_out = w.n;
-    return w.no_memory ? weft_fail(err, WEFT_E_NO_MEMORY, "out of memory for the list of models") : WEFT_OK;
+    return WEFT_OK;
 }
 
 /* ---- the override ---------------------------------------------------------------------------------------------------------- */

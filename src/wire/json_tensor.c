@@ -291,10 +291,12 @@ bool weft_tensor_is_text(const weft_tensor *t)
     type v;                                                                                                                      \
     memcpy(&v, p, sizeof(v))
 
-static void print_real(double d, bool is_float, char *text)
+static void print_real(double d, bool is_float, unsigned how, char *text)
 {
     if (isnan(d))
-        strcpy(text, "null");
+        strcpy(text, how & WEFT_JSON_NAN ? "NaN" : "null");
+    else if (isinf(d) && how & WEFT_JSON_NAN)
+        strcpy(text, d < 0 ? "-Infinity" : "Infinity");
     else if (isinf(d))
         strcpy(text, d < 0 ? "-1e999" : "1e999");
     else if (is_float)
@@ -303,7 +305,7 @@ static void print_real(double d, bool is_float, char *text)
         weft_print_double(d, text);
 }
 
-static void print_element(weft_dtype t, const uint8_t *p, char *text)
+static void print_element(weft_dtype t, const uint8_t *p, unsigned how, char *text)
 {
     switch (t) {
     case WEFT_DT_BOOL:
@@ -347,22 +349,22 @@ static void print_element(weft_dtype t, const uint8_t *p, char *text)
     }
     case WEFT_DT_F16: {
         LOAD(uint16_t);
-        print_real((double)weft_f16_to_f32(v), true, text);
+        print_real((double)weft_f16_to_f32(v), true, how, text);
         return;
     }
     case WEFT_DT_BF16: {
         LOAD(uint16_t);
-        print_real((double)weft_bf16_to_f32(v), true, text);
+        print_real((double)weft_bf16_to_f32(v), true, how, text);
         return;
     }
     case WEFT_DT_F32: {
         LOAD(float);
-        print_real((double)v, true, text);
+        print_real((double)v, true, how, text);
         return;
     }
     case WEFT_DT_F64: {
         LOAD(double);
-        print_real(v, false, text);
+        print_real(v, false, how, text);
         return;
     }
     default:
@@ -383,16 +385,16 @@ static void write_strings(weft_json *j, const weft_tensor *t, bool base64)
     }
 }
 
-void weft_json_write_tensor(weft_json *j, const weft_tensor *t, bool base64)
+void weft_json_write_tensor(weft_json *j, const weft_tensor *t, unsigned how)
 {
     size_t size = weft_dtype_bytes(t->dtype);
     weft_json_array_begin(j);
     if (!size)
-        write_strings(j, t, base64);
+        write_strings(j, t, how & WEFT_JSON_BASE64);
     /* The elements go past the writer: on one line, its array needs nothing but the commas. */
     for (size_t at = 0; size && at + size <= t->n_bytes; at += size) {
         char text[WEFT_NUMBER_BYTES + 1];
-        print_element(t->dtype, (const uint8_t *)t->data + at, text + 1);
+        print_element(t->dtype, (const uint8_t *)t->data + at, how, text + 1);
         text[0] = ',';
         weft_buffer_puts(j->out, at ? text : text + 1);
     }

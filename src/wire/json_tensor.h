@@ -17,10 +17,14 @@
 weft_status weft_json_read_tensor(weft_json_reader *r, weft_arena *arena, size_t max_bytes, bool base64, weft_tensor *t,
                                   weft_error *err);
 
-/* Writes all elements of a checked tensor as one flat array value. NaN becomes null; infinities are written as 1e999, a valid
- * number that reads as infinity in Python, JavaScript and C. `base64` with BYTES: each element as base64. The writer must not
- * indent. */
-void weft_json_write_tensor(weft_json *j, const weft_tensor *t, bool base64);
+/* How a tensor may be written. Plain JSON has no NaN and no infinity: NaN becomes null, and infinities 1e999, a valid number that
+ * reads as infinity in Python, JavaScript and C. */
+enum {
+    WEFT_JSON_BASE64 = 1, /* BYTES: each element as base64 */
+    WEFT_JSON_NAN = 2,    /* NaN, Infinity and -Infinity as such: not JSON, but what Triton sends and its clients read */
+};
+/* Writes all elements of a checked tensor as one flat array value. The writer must not indent. */
+void weft_json_write_tensor(weft_json *j, const weft_tensor *t, unsigned how);
 /* Is every element of a checked BYTES tensor valid UTF-8? */
 bool weft_tensor_is_text(const weft_tensor *t);
 
