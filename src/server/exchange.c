@@ -13,13 +13,14 @@
 #include "server/server_internal.h"
 #include "wire/result_json.h"
 
-weft_exchange *weft_exchange_create(weft_loop *loop, weft_conn *conn)
+weft_exchange *weft_exchange_create(weft_loop *loop, const weft_door *door, weft_conn *conn)
 {
     weft_exchange *x = weft_chunk_take(loop->server->pool, sizeof(*x));
     if (!x)
         return NULL;
     memset(x, 0, sizeof(*x));
     x->loop = loop;
+    x->door = door;
     x->conn = conn;
     atomic_init(&x->refs, 1);
     weft_buffer_init(&x->answer, 0);
@@ -43,6 +44,8 @@ void weft_exchange_unref(weft_exchange *x)
     weft_arena_destroy(&x->arena);
     weft_chunk_give(s->pool, x->body ? x->body - x->body_skew : NULL);
     weft_buffer_fini(&x->answer);
+    if (x->charged_bytes)
+        atomic_fetch_sub(&s->body_bytes, x->charged_bytes);
     weft_chunk_give(s->pool, x);
     atomic_fetch_sub(&s->n_exchanges, 1);
 }
@@ -69,6 +72,12 @@ bool weft_exchange_body_reserve(weft_exchange *x, size_t n)
 void weft_exchange_reply(weft_exchange *x, int status, const char *content_type)
 {
     weft_assert(!x->answered);
+    if (x->answer.failed && x->door->fail) {
+        weft_error err;
+        weft_fail(&err, WEFT_E_NO_MEMORY, "the server has no memory for this answer; try again");
+        weft_exchange_fail(x, &err);
+        return;
+    }
     x->answered = true;
     x->status = status;
     x->answer_type = content_type;
@@ -85,7 +94,7 @@ void weft_exchange_reply(weft_exchange *x, int status, const char *content_type)
         x->answer_type = "application/json";
     }
     if (x->conn)
-        weft_conn_answer(x->conn);
+        x->door->answer(x);
 }
 
 /* The Open Inference Protocol's shape, with the request's id where it brought one. */
@@ -117,6 +126,13 @@ static void drop_answer(weft_exchange *x)
 void weft_exchange_fail(weft_exchange *x, const weft_error *err)
 {
     drop_answer(x);
+    if (x->door->fail) {
+        weft_assert(!x->answered);
+        x->answered = true;
+        if (x->conn)
+            x->door->fail(x, err);
+        return;
+    }
     if (x->v2)
         put_v2_error(x, err->text);
     else
@@ -153,9 +169,56 @@ void weft_exchange_fail_status(weft_exchange *x, int http_status, const char *co
     weft_exchange_reply(x, http_status, "application/json");
 }
 
+static void copy_header(const weft_http_head *h, const char *name, char *out, size_t n_out)
+{
+    const weft_http_slice *v = weft_http_header(h, name);
+    out[0] = 0;
+    if (!v || v->n >= n_out)
+        return;
+    for (size_t i = 0; i < v->n; i++)
+        if ((unsigned char)v->p[i] < 0x20 || (unsigned char)v->p[i] > 0x7e)
+            return;
+    memcpy(out, v->p, v->n);
+    out[v->n] = 0;
+}
+
+bool weft_exchange_open(weft_exchange *x, const weft_http_head *h)
+{
+    weft_server *s = x->loop->server;
+    int status = 404;
+    x->head_only = h->method == WEFT_HTTP_HEAD;
+    x->v2 = h->path.n >= 3 && memcmp(h->path.p, "/v2", 3) == 0 && (h->path.n == 3 || h->path.p[3] == '/');
+    copy_header(h, "x-request-id", x->id, sizeof(x->id));
+    copy_header(h, "traceparent", x->trace, sizeof(x->trace));
+    copy_header(h, "content-type", x->content_type, sizeof(x->content_type));
+    x->route = weft_route_find(h, x->model, x->version, sizeof(x->model), &status);
+    if (!x->route)
+        weft_exchange_fail_status(x, status, status == 405 ? "METHOD" : "NOT_FOUND",
+                                  status == 405 ? "%.*s exists, but not with this method; GET / lists what is served."
+                                                : "There is nothing at %.*s; GET / lists what is served.",
+                                  (int)(h->path.n > 200 ? 200 : h->path.n), h->path.p);
+    else if (atomic_load_explicit(&s->refuse_new, memory_order_relaxed))
+        weft_exchange_fail_status(x, 503, "UNAVAILABLE", "The server is shutting down; send the request to another one.");
+    else if (h->content_length > s->options.max_body_bytes)
+        weft_exchange_fail_too_large(x);
+    else if (x->route->wants_body && !h->chunked && !h->has_length)
+        weft_exchange_fail_status(x, 411, "LENGTH", "This request needs a body with Content-Length or chunked coding.");
+    else
+        return !x->route->admit || x->route->admit(x, h);
+    return false;
+}
+
+void weft_exchange_fail_too_large(weft_exchange *x)
+{
+    weft_exchange_fail_status(x, 413, "TOO_LARGE",
+                              "The body is larger than %llu bytes, the limit of this server (server.max_body_bytes).",
+                              (unsigned long long)x->loop->server->options.max_body_bytes);
+}
+
 void weft_exchange_abandon(weft_exchange *x)
 {
     x->conn = NULL;
+    x->stream = NULL;
     if (x->in_engine && x->cancel)
         x->cancel(x);
     else if (x->in_engine)

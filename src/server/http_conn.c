@@ -139,9 +139,9 @@ static size_t write_head(weft_conn *c, weft_exchange *x)
     return (size_t)n;
 }
 
-void weft_conn_answer(weft_conn *c)
+static void answer(weft_exchange *x)
 {
-    weft_exchange *x = c->exchange;
+    weft_conn *c = x->conn;
     if (c->state == WEFT_CONN_CLOSED)
         return;
     bool body_unread =
@@ -167,6 +167,8 @@ void weft_conn_answer(weft_conn *c)
     }
 }
 
+static const weft_door http1_door = {.answer = answer};
+
 /* ---- one request ----------------------------------------------------------------------------------------------------------- */
 
 /* An answer before the body was read (or to a head that cannot be parsed): the connection ends after it. */
@@ -174,26 +176,13 @@ static void refuse_early(weft_conn *c, int status, const char *code, const char 
 {
     c->close_after = true;
     if (!c->exchange) {
-        c->exchange = weft_exchange_create(c->loop, c);
+        c->exchange = weft_exchange_create(c->loop, &http1_door, c);
         if (!c->exchange) {
             weft_conn_close(c);
             return;
         }
     }
     weft_exchange_fail_status(c->exchange, status, code, "%s", text);
-}
-
-static void copy_header(const weft_http_head *h, const char *name, char *out, size_t n_out)
-{
-    const weft_http_slice *v = weft_http_header(h, name);
-    out[0] = 0;
-    if (!v || v->n >= n_out)
-        return;
-    for (size_t i = 0; i < v->n; i++)
-        if ((unsigned char)v->p[i] < 0x20 || (unsigned char)v->p[i] > 0x7e)
-            return;
-    memcpy(out, v->p, v->n);
-    out[v->n] = 0;
 }
 
 static void body_complete(weft_conn *c)
@@ -217,10 +206,8 @@ static bool append_body(void *cookie, const char *data, size_t n)
 
 static void refuse_too_large(weft_conn *c)
 {
-    char text[160];
-    snprintf(text, sizeof(text), "The body is larger than %llu bytes, the limit of this server (server.max_body_bytes).",
-             (unsigned long long)options(c)->max_body_bytes);
-    refuse_early(c, 413, "TOO_LARGE", text);
+    c->close_after = true;
+    weft_exchange_fail_too_large(c->exchange);
 }
 
 /* Bytes that came with the head and belong to the body. */
@@ -254,8 +241,7 @@ static void begin_body(weft_conn *c)
 static void head_complete(weft_conn *c)
 {
     weft_http_refusal no;
-    weft_server *s = c->loop->server;
-    c->exchange = weft_exchange_create(c->loop, c);
+    c->exchange = weft_exchange_create(c->loop, &http1_door, c);
     if (!c->exchange) {
         weft_conn_close(c);
         return;
@@ -268,35 +254,9 @@ static void head_complete(weft_conn *c)
     }
     const weft_http_head *h = &c->head;
     bool has_body = h->chunked || h->content_length > 0;
-    x->head_only = h->method == WEFT_HTTP_HEAD;
-    x->v2 = h->path.n >= 3 && memcmp(h->path.p, "/v2", 3) == 0 && (h->path.n == 3 || h->path.p[3] == '/');
-    copy_header(h, "x-request-id", x->id, sizeof(x->id));
-    copy_header(h, "traceparent", x->trace, sizeof(x->trace));
-    copy_header(h, "content-type", x->content_type, sizeof(x->content_type));
-    int status = 404;
-    x->route = weft_route_find(h, x->model, x->version, sizeof(x->model), &status);
-    c->close_after = has_body || !h->keep_alive; /* an early answer leaves the body unread */
-    if (!x->route) {
-        weft_exchange_fail_status(x, status, status == 405 ? "METHOD" : "NOT_FOUND",
-                                  status == 405 ? "%.*s exists, but not with this method; GET / lists what is served."
-                                                : "There is nothing at %.*s; GET / lists what is served.",
-                                  (int)(h->path.n > 200 ? 200 : h->path.n), h->path.p);
-        return;
-    }
-    if (atomic_load_explicit(&s->refuse_new, memory_order_relaxed)) {
-        refuse_early(c, 503, "UNAVAILABLE", "The server is shutting down; send the request to another one.");
-        return;
-    }
-    if (h->content_length > options(c)->max_body_bytes) {
-        refuse_too_large(c);
-        return;
-    }
-    if (x->route->wants_body && !h->chunked && !h->has_length) {
-        c->close_after = true;
-        refuse_early(c, 411, "LENGTH", "This request needs a body with Content-Length or chunked coding.");
-        return;
-    }
-    if (x->route->admit && !x->route->admit(x, h))
+    bool no_length = h->method == WEFT_HTTP_POST && !h->chunked && !h->has_length; /* 411: who knows what follows */
+    c->close_after = has_body || no_length || !h->keep_alive;                      /* an early answer leaves the body unread */
+    if (!weft_exchange_open(x, h))
         return;
     c->close_after = !h->keep_alive;
     if (has_body) {

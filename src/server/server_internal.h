@@ -23,6 +23,7 @@ typedef struct weft_loop weft_loop;
 typedef struct weft_conn weft_conn;
 typedef struct weft_exchange weft_exchange;
 typedef struct weft_route weft_route;
+typedef struct weft_door weft_door;
 
 struct weft_server {
     weft_engine *engine;
@@ -41,6 +42,7 @@ struct weft_server {
     _Atomic int n_changes;                      /* loads and unloads at work, each on a thread of its own */
     _Atomic(const struct weft_config *) config; /* what may be loaded by name, or NULL */
     _Atomic uint64_t n_answered;
+    _Atomic uint64_t body_bytes; /* held by bodies of HTTP/2 and gRPC: server.max_bodies_bytes */
     int64_t started_unix_ns;
 };
 
@@ -93,10 +95,21 @@ struct weft_conn {
     size_t lingered_bytes;
 };
 
+/* How an answer goes back to the client: one static table for each protocol. All on the loop. */
+struct weft_door {
+    /* x has an answer and a client (x->conn): send it. */
+    void (*answer)(weft_exchange *x);
+    /* Answers with an error in the protocol's own way; NULL: a JSON body. Ends in weft_exchange_reply or sends by itself. */
+    void (*fail)(weft_exchange *x, const weft_error *err);
+};
+
 struct weft_exchange {
     weft_node node; /* in the mailbox */
     weft_loop *loop;
-    weft_conn *conn; /* NULL when the client is gone */
+    const weft_door *door;
+    weft_conn *conn;        /* NULL when the client is gone */
+    void *stream;           /* the door's own: of a connection that carries several exchanges; NULL together with conn */
+    uint64_t charged_bytes; /* of the server's budget for bodies; given back with the exchange */
     _Atomic int refs;
     const weft_route *route;
     char model[65];
@@ -158,10 +171,12 @@ void weft_conn_accept(weft_loop *loop, uv_stream_t *listener);
 void weft_conn_close(weft_conn *c);
 void weft_conn_sweep(weft_conn *c, int64_t now_ns); /* deadlines */
 void weft_conn_drain(weft_conn *c);                 /* close it if it is idle, else mark it */
-void weft_conn_answer(weft_conn *c);                /* c->exchange has an answer: send it */
 
 /* ---- exchange.c ---- */
-weft_exchange *weft_exchange_create(weft_loop *loop, weft_conn *conn); /* NULL = out of memory */
+weft_exchange *weft_exchange_create(weft_loop *loop, const weft_door *door, weft_conn *conn); /* NULL = out of memory */
+/* What every HTTP door does with a head: ids, route, limits, the route's own admit. False: it has been answered, and the body is
+ * not wanted. */
+bool weft_exchange_open(weft_exchange *x, const weft_http_head *head);
 void weft_exchange_ref(weft_exchange *x);
 void weft_exchange_unref(weft_exchange *x);
 /* Makes room for n bytes of body in all; false when out of memory. */
@@ -172,6 +187,7 @@ void weft_exchange_reply(weft_exchange *x, int status, const char *content_type)
 void weft_exchange_fail(weft_exchange *x, const weft_error *err);
 void weft_exchange_fail_status(weft_exchange *x, int http_status, const char *code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+void weft_exchange_fail_too_large(weft_exchange *x); /* 413 with the limit */
 /* The client is gone: cancels what the engine still has. On the loop. */
 void weft_exchange_abandon(weft_exchange *x);
 /* From any thread, with a reference that goes to the loop: route->finish is called there if the client still waits. */

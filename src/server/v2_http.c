@@ -15,6 +15,7 @@
 #include "server/gzip_body.h"
 #include "server/v2_answer.h"
 #include "server/v2_http.h"
+#include "server/v2_job.h"
 #include "server/v2_request.h"
 #include "wire/json.h"
 
@@ -23,48 +24,22 @@
 #define RAW_SKEW 16             /* room for the length of a BYTES element, and aligned for every type */
 #define ARENA_BYTES 16384
 
-typedef struct v2_job v2_job;
-
-typedef struct v2_sub {
-    v2_job *job;
-    size_t index;
-} v2_sub;
-
-struct v2_job {
-    weft_exchange *x;
-    weft_v2_call call;
-    weft_v2_model model;
-    weft_error err; /* of a worker, or of a refused call */
+/* The job must come first: free and cancel see it only. */
+typedef struct v2_job {
+    weft_v2_job base;
+    weft_error err; /* of a worker */
     /* from the head */
     bool has_json_length, wants_json;
     size_t json_length;
     weft_coding body_coding, answer_coding;
     bool compress_tensors;
-    /* in the engine */
-    size_t n_calls;
-    _Atomic size_t n_left; /* results still to come, and one while calls are being submitted */
-    uint64_t tickets[WEFT_V2_MAX_PICTURES];
-    weft_result *results[WEFT_V2_MAX_PICTURES];
-    v2_sub subs[WEFT_V2_MAX_PICTURES];
     /* the answer */
-    weft_v2_output *outs;
-    size_t n_outs;
     uv_buf_t more[WEFT_V2_MAX_OUTPUTS + 1];
-};
+} v2_job;
 
-static void free_job(void *p)
+static v2_job *job_of(const weft_exchange *x)
 {
-    v2_job *job = p;
-    for (size_t i = 0; i < job->n_calls; i++)
-        weft_result_unref(job->results[i]);
-    weft_v2_model_close(&job->model);
-}
-
-static void cancel_job(weft_exchange *x)
-{
-    v2_job *job = x->job;
-    for (size_t i = 0; i < job->n_calls; i++)
-        weft_cancel(x->loop->server->engine, job->tickets[i]);
+    return x->job;
 }
 
 /* ---- the head -------------------------------------------------------------------------------------------------------------- */
@@ -142,21 +117,13 @@ bool weft_v2_infer_admit(weft_exchange *x, const weft_http_head *head)
         weft_exchange_fail(x, &err);
         return false;
     }
-    job->x = x;
-    x->job = job;
-    x->job_free = free_job;
-    x->cancel = cancel_job;
     if (x->trace[0] && !trace_valid(x->trace))
         x->trace[0] = 0;
-    if (weft_v2_model_open(x->loop->server->engine, x->model, x->version, x->arena, &job->model, &err) != WEFT_OK) {
+    if (weft_v2_job_init(&job->base, x, x->model, x->version, &err) != WEFT_OK) {
         weft_exchange_fail(x, &err);
         return false;
     }
-    weft_v2_call_init(&job->call, x->arena);
-    job->call.model = x->model;
-    job->call.version = x->version;
-    job->call.nan_in_json = x->loop->server->options.triton_compatible;
-    job->call.trace = x->trace[0] ? x->trace : NULL;
+    job->base.call.trace = x->trace[0] ? x->trace : NULL;
     return read_head(x, job, head);
 }
 
@@ -185,12 +152,12 @@ static void read_body(weft_exchange *x, v2_job *job)
     weft_error_clear(&job->err);
     if (job->body_coding != WEFT_CODING_NONE && decompress(x, job) != WEFT_OK)
         return;
-    weft_v2_call *c = &job->call;
+    weft_v2_call *c = &job->base.call;
     size_t max_bytes = (size_t)x->loop->server->options.max_body_bytes;
     if (job->has_json_length && job->json_length == 0) {
         if (!x->body && !weft_exchange_body_reserve(x, 1)) /* an empty element still needs the room before it */
             weft_fail(&job->err, WEFT_E_NO_MEMORY, "out of memory for this request; try again later");
-        else if (weft_v2_request_raw(c, &job->model, x->body, x->n_body, &job->err) == WEFT_OK)
+        else if (weft_v2_request_raw(c, &job->base.model, x->body, x->n_body, &job->err) == WEFT_OK)
             c->binary_outputs = !job->wants_json;
         return;
     }
@@ -200,69 +167,19 @@ static void read_body(weft_exchange *x, v2_job *job)
 
 /* ---- to the engine and back ------------------------------------------------------------------------------------------------ */
 
-static void one_less(v2_job *job, size_t n)
-{
-    weft_exchange *x = job->x;
-    if (atomic_fetch_sub(&job->n_left, n) == n)
-        weft_exchange_post_home(x); /* with the reference taken in submit */
-}
-
-static void on_done(void *cookie, weft_result *r)
-{
-    v2_sub *sub = cookie;
-    sub->job->results[sub->index] = r;
-    one_less(sub->job, 1);
-}
-
-static void on_release(void *cookie)
-{
-    v2_sub *sub = cookie;
-    weft_exchange_unref(sub->job->x);
-}
-
 static void submit(weft_exchange *x, v2_job *job)
 {
-    weft_engine *engine = x->loop->server->engine;
-    weft_call *calls;
-    size_t n;
-    if (job->call.id[0])
-        x->error_id = job->call.id;
+    weft_v2_call *c = &job->base.call;
+    weft_error err;
+    if (c->id[0])
+        x->error_id = c->id;
     else
-        job->call.id = x->id; /* for the log; only the request's own is echoed in the body */
-    if (weft_v2_call_plan(&job->call, &job->model, (int64_t)x->loop->server->options.request_timeout_ms, &calls, &n, &job->err)) {
-        weft_exchange_fail(x, &job->err);
-        return;
-    }
-    if (!x->error_id)
-        job->call.id = "";
-    atomic_init(&job->n_left, n + 1);
-    weft_exchange_ref(x); /* for the way home */
-    x->in_engine = true;
-    size_t i;
-    for (i = 0; i < n; i++) {
-        job->subs[i] = (v2_sub){job, i};
-        const weft_async a = {.done = on_done, .cookie = &job->subs[i], .release = on_release};
-        weft_exchange_ref(x); /* for release */
-        job->n_calls = i;
-        if (weft_infer_async(engine, &calls[i], &a, &job->tickets[i], &job->err) != WEFT_OK) {
-            weft_exchange_unref(x);
-            break;
-        }
-        job->n_calls = i + 1;
-    }
-    if (i == n) {
-        one_less(job, 1);
-        return;
-    }
-    for (size_t k = 0; k < i; k++)
-        weft_cancel(engine, job->tickets[k]);
-    if (i > 0) { /* answered when all are back */
-        one_less(job, n - i + 1);
-        return;
-    }
-    x->in_engine = false;
-    weft_exchange_unref(x);
-    weft_exchange_fail(x, &job->err);
+        c->id = x->id; /* for the log; only the request's own is echoed in the body */
+    weft_status st = weft_v2_job_submit(&job->base, (int64_t)x->loop->server->options.request_timeout_ms, &err);
+    if (st)
+        weft_exchange_fail(x, &err);
+    else if (!x->error_id)
+        c->id = "";
 }
 
 static void body_read(weft_exchange *x, v2_job *job)
@@ -271,15 +188,15 @@ static void body_read(weft_exchange *x, v2_job *job)
         submit(x, job);
         return;
     }
-    if (job->call.id[0])
-        x->error_id = job->call.id;
+    if (job->base.call.id[0])
+        x->error_id = job->base.call.id;
     weft_exchange_fail(x, &job->err);
 }
 
 static void read_work(uv_work_t *w)
 {
     weft_exchange *x = w->data;
-    read_body(x, x->job);
+    read_body(x, job_of(x));
 }
 
 static void read_done(uv_work_t *w, int status)
@@ -287,14 +204,14 @@ static void read_done(uv_work_t *w, int status)
     (void)status;
     weft_exchange *x = w->data;
     if (x->conn)
-        body_read(x, x->job);
+        body_read(x, job_of(x));
     weft_exchange_unref(x);
 }
 
 void weft_v2_infer_handle(weft_exchange *x, const weft_http_head *head)
 {
     (void)head;
-    v2_job *job = x->job;
+    v2_job *job = job_of(x);
     size_t n_json = job->has_json_length ? job->json_length : x->n_body;
     if (job->body_coding != WEFT_CODING_NONE || n_json > INLINE_JSON_BYTES) {
         weft_exchange_ref(x);
@@ -339,13 +256,13 @@ static void write_answer(weft_exchange *x, v2_job *job)
 {
     weft_piece pieces[WEFT_V2_MAX_OUTPUTS + 1];
     size_t n_pieces = 0;
-    const weft_result *r = job->results[0];
-    weft_v2_answer_write(&job->call, r->model, r->version, job->outs, job->n_outs, &x->answer, pieces, &n_pieces);
+    const weft_result *r = job->base.results[0];
+    weft_v2_answer_write(&job->base.call, r->model, r->version, job->base.outs, job->base.n_outs, &x->answer, pieces, &n_pieces);
     size_t n_json = x->answer.n_bytes, n_all = n_json + pieces_bytes(pieces, n_pieces);
     bool binary = false;
-    for (size_t i = 0; i < job->n_outs; i++)
-        binary = binary ||
-                 (job->outs[i].ask && job->outs[i].ask->binary >= 0 ? job->outs[i].ask->binary > 0 : job->call.binary_outputs);
+    for (size_t i = 0; i < job->base.n_outs; i++)
+        binary = binary || (job->base.outs[i].ask && job->base.outs[i].ask->binary >= 0 ? job->base.outs[i].ask->binary > 0
+                                                                                        : job->base.call.binary_outputs);
     for (size_t i = 0; i < n_pieces; i++)
         job->more[i] = (uv_buf_t){.base = (char *)(uintptr_t)pieces[i].data, .len = pieces[i].n_bytes};
     x->more = job->more;
@@ -367,7 +284,7 @@ static void write_answer(weft_exchange *x, v2_job *job)
 static void write_work(uv_work_t *w)
 {
     weft_exchange *x = w->data;
-    write_answer(x, x->job);
+    write_answer(x, job_of(x));
 }
 
 static void write_done(uv_work_t *w, int status)
@@ -379,37 +296,17 @@ static void write_done(uv_work_t *w, int status)
     weft_exchange_unref(x);
 }
 
-/* The first thing that went wrong, if anything did. A refusal of ours cancels the others: it is the cause. */
-static const weft_error *first_failure(v2_job *job, size_t *index)
-{
-    *index = job->n_calls;
-    if (job->err.status != WEFT_OK)
-        return &job->err;
-    for (*index = 0; *index < job->n_calls; ++*index)
-        if (job->results[*index]->error.status != WEFT_OK)
-            return &job->results[*index]->error;
-    return NULL;
-}
-
 void weft_v2_infer_finish(weft_exchange *x)
 {
-    v2_job *job = x->job;
-    size_t index;
-    const weft_error *failure = first_failure(job, &index);
-    if (failure) {
-        weft_error err = *failure;
-        if (job->n_calls > 1 || index > 0)
-            weft_fail_prefix(&err, err.status, "picture %zu", index);
+    v2_job *job = job_of(x);
+    weft_error err;
+    if (weft_v2_job_outputs(&job->base, &err) != WEFT_OK) {
         weft_exchange_fail(x, &err);
         return;
     }
-    if (weft_v2_outputs(&job->call, &job->model, job->results, job->n_calls, &job->outs, &job->n_outs, &job->err) != WEFT_OK) {
-        weft_exchange_fail(x, &job->err);
-        return;
-    }
-    size_t n_json = weft_v2_answer_json_bytes(&job->call, job->outs, job->n_outs), n_all = 0;
-    for (size_t i = 0; i < job->n_outs; i++)
-        n_all += job->outs[i].tensor.n_bytes;
+    size_t n_json = weft_v2_answer_json_bytes(&job->base.call, job->base.outs, job->base.n_outs), n_all = 0;
+    for (size_t i = 0; i < job->base.n_outs; i++)
+        n_all += job->base.outs[i].tensor.n_bytes;
     bool compresses = job->answer_coding != WEFT_CODING_NONE && n_all > INLINE_JSON_BYTES / 4;
     if (n_json > INLINE_JSON_BYTES / 4 || compresses) { /* four bytes become about ten characters */
         weft_exchange_ref(x);
