@@ -103,6 +103,14 @@ WEFT_API weft_status weft_engine_model_stats(weft_engine *e, const char *name, w
 /* Calls fn for every model, also hidden ones, on the caller's thread with a snapshot valid during the call. */
 WEFT_API void weft_engine_each_model(weft_engine *e, void (*fn)(void *cookie, const weft_model_info *info), void *cookie);
 
+/* What the engine as a whole uses now. */
+typedef struct weft_engine_stats {
+    int64_t cores, cores_busy;               /* core tokens */
+    uint64_t request_bytes, request_kept_bytes; /* host memory of requests and results; idle memory kept for the next ones */
+    uint64_t open_requests;                  /* accepted and not yet answered */
+} weft_engine_stats;
+WEFT_API void weft_engine_stats_get(weft_engine *e, weft_engine_stats *out);
+
 /* "0.1.0" and the git revision of the build, or "". Static text. */
 WEFT_API const char *weft_version(void);
 WEFT_API const char *weft_revision(void);

@@ -79,7 +79,21 @@ typedef struct weft_model_info {
 WEFT_API void weft_model_info_unref(const weft_model_info *info);
 
 #define WEFT_STAT_BATCH_BUCKETS 16   /* rows 1,2,3..15,16+ */
-#define WEFT_STAT_LATENCY_BUCKETS 64 /* quarter-powers of two from 1 us: bucket i covers [2^(i/2), 2^((i+1)/2)) us */
+#define WEFT_STAT_LATENCY_BUCKETS 64 /* half-powers of two from 1 us: bucket i covers [2^(i/2), 2^((i+1)/2)) us */
+#define WEFT_STAT_RATIO_BUCKETS 9    /* actual wait / expected wait: below 1/8, 1/4, 1/2, 3/4, 1, 3/2, 2, 4, and the rest */
+extern const double weft_stat_ratio_bounds[WEFT_STAT_RATIO_BUCKETS - 1];
+
+/* The parts of a request's time that have their own histogram. */
+typedef enum weft_stage { WEFT_STAGE_QUEUE = 0, WEFT_STAGE_PREPROCESS, WEFT_STAGE_RUN, WEFT_STAGE_POSTPROCESS, WEFT_N_STAGES } weft_stage;
+
+/* Why a call was not admitted. */
+typedef enum weft_refusal {
+    WEFT_REFUSED_QUEUE_FULL = 0, /* queue_size */
+    WEFT_REFUSED_QUEUE_BYTES,    /* queue_bytes */
+    WEFT_REFUSED_TOO_LATE,       /* the expected wait is over the deadline */
+    WEFT_REFUSED_NOT_READY,      /* the model's state */
+    WEFT_N_REFUSALS
+} weft_refusal;
 
 /* Counters since load; a consistent copy made under one lock. */
 typedef struct weft_model_stats {
@@ -92,6 +106,13 @@ typedef struct weft_model_stats {
     uint64_t batch_rows[WEFT_STAT_BATCH_BUCKETS];             /* runs by their number of rows */
     uint64_t batch_run_ns[WEFT_STAT_BATCH_BUCKETS];           /* their times */
     uint64_t latency[WEFT_STAT_LATENCY_BUCKETS];              /* succeeded requests by total time */
+    uint64_t total_ns;                                        /* their total times */
+    uint64_t stage_latency[WEFT_N_STAGES][WEFT_STAT_LATENCY_BUCKETS]; /* and by the time of each stage that happened */
+    uint64_t refused_by[WEFT_N_REFUSALS];                     /* `refused` by reason */
+    uint64_t wait_ratio[WEFT_STAT_RATIO_BUCKETS];             /* actual / expected wait, of succeeded requests that found others waiting */
+    double wait_ratio_sum;
+    uint64_t recoveries;                                      /* times the model came back by itself */
+    uint64_t queue_capacity, instances;                       /* now: queue_size, threads that take runs */
 } weft_model_stats;
 
 #ifdef __cplusplus

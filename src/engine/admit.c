@@ -85,9 +85,9 @@ static int64_t effective_timeout_ns(const weft_model *m, int64_t timeout_ms)
     return asked ? asked : WEFT_NEVER;
 }
 
-static weft_status busy(weft_model *m, weft_error *err, int64_t wait_ns, const char *why)
+static weft_status busy(weft_model *m, weft_error *err, int64_t wait_ns, weft_refusal reason, const char *why)
 {
-    weft_stats_count(m, &m->stats.refused);
+    weft_stats_refused(m, reason);
     weft_fail(err, WEFT_E_BUSY, "%s; try again in %lld ms", why, (long long)(wait_ns / WEFT_MS + 1));
     if (err)
         err->retry_after_ms = wait_ns / WEFT_MS + 1;
@@ -96,7 +96,8 @@ static weft_status busy(weft_model *m, weft_error *err, int64_t wait_ns, const c
 
 /* Takes a place in the queue, before anything is copied. RETRY (1): this version is on its way out. */
 #define RETRY 1
-static int reserve(weft_model *m, const weft_call *call, size_t n_bytes, int64_t timeout_ns, weft_error *err)
+static int reserve(weft_model *m, const weft_call *call, size_t n_bytes, int64_t timeout_ns, int64_t *expected_ns,
+                   weft_error *err)
 {
     weft_engine *e = m->engine;
     const weft_model_config *c = &m->config;
@@ -114,10 +115,10 @@ static int reserve(weft_model *m, const weft_call *call, size_t n_bytes, int64_t
         why = FULL;
     } else if (m->queued_bytes && m->queued_bytes + n_bytes > c->queue_bytes) {
         why = FULL_BYTES;
-    } else if (timeout_ns != WEFT_NEVER && m->n_queued > 0) {
+    } else if (m->n_queued > 0) {
         /* An empty queue is never refused by estimate. */
         wait_ns = weft_estimate_wait(m, weft_level(call->priority, c->priority), &p90_ns);
-        if (wait_ns > timeout_ns)
+        if (timeout_ns != WEFT_NEVER && wait_ns > timeout_ns)
             why = TOO_LATE;
     }
     if (why == ADMITTED) {
@@ -129,23 +130,24 @@ static int reserve(weft_model *m, const weft_call *call, size_t n_bytes, int64_t
         weft_estimate_wait(m, weft_level(call->priority, c->priority), &p90_ns);
     }
     weft_lock_drop(&e->sched);
+    *expected_ns = wait_ns;
 
     char text[256];
     switch (why) {
     case FULL:
         snprintf(text, sizeof(text), "the queue of the model \"%s\" is full (%lld requests)", c->name, (long long)c->queue_size);
-        return busy(m, err, p90_ns, text);
+        return busy(m, err, p90_ns, WEFT_REFUSED_QUEUE_FULL, text);
     case FULL_BYTES:
         snprintf(text, sizeof(text), "the queue of the model \"%s\" holds %llu bytes, which is its limit", c->name,
                  (unsigned long long)c->queue_bytes);
-        return busy(m, err, p90_ns, text);
+        return busy(m, err, p90_ns, WEFT_REFUSED_QUEUE_BYTES, text);
     case TOO_LATE:
         snprintf(text, sizeof(text),
                  "the expected wait for the model \"%s\" is %lld ms, longer than the %lld ms this request has", c->name,
                  (long long)(wait_ns / WEFT_MS), (long long)(timeout_ns / WEFT_MS));
-        return busy(m, err, p90_ns, text);
+        return busy(m, err, p90_ns, WEFT_REFUSED_TOO_LATE, text);
     case REFUSED:
-        weft_stats_count(m, &m->stats.refused);
+        weft_stats_refused(m, WEFT_REFUSED_NOT_READY);
         return WEFT_E_UNAVAILABLE;
     default:
         return WEFT_OK;
@@ -305,6 +307,7 @@ static weft_status make(weft_model *m, const weft_call *call, const weft_async *
         return s;
     r->model = m;
     *needs_prep = false;
+    r->n_rows = 1;
     if (!m->executor->run)
         s = plan(r, needs_prep, err);
     if (!s)
@@ -345,8 +348,8 @@ weft_status weft_infer_async(weft_engine *e, const weft_call *call, const weft_a
         }
         if (s)
             return s;
-        int64_t timeout_ns = effective_timeout_ns(m, call->timeout_ms);
-        int got = reserve(m, call, n_bytes, timeout_ns, err);
+        int64_t timeout_ns = effective_timeout_ns(m, call->timeout_ms), expected_ns = 0;
+        int got = reserve(m, call, n_bytes, timeout_ns, &expected_ns, err);
         if (got == RETRY) {
             weft_model_unref(m);
             continue;
@@ -364,6 +367,7 @@ weft_status weft_infer_async(weft_engine *e, const weft_call *call, const weft_a
         }
         r->arrived_unix_ns = weft_unix_ns();
         r->admitted_ns = now;
+        r->expected_wait_ns = expected_ns;
         if (ticket)
             *ticket = r->ticket;
         weft_stats_count(m, &m->stats.accepted);
@@ -393,6 +397,7 @@ void weft_admit_parked(weft_request *r, weft_model *m)
                       "the model \"%s\" was replaced, and neither the new nor the old version could be loaded", r->call.model);
     } else {
         r->model = m;
+        r->n_rows = 1;
         weft_lock_take(&e->sched);
         m->n_queued++; /* not refused for a full queue: it was accepted before */
         atomic_fetch_add(&m->n_open, 1);

@@ -154,6 +154,7 @@ struct weft_request {
 
     /* times */
     int64_t arrived_unix_ns;
+    int64_t expected_wait_ns; /* as predicted at admission; 0 = nobody waited */
     /* relaxed: who answers for a deadline reads them while a run goes on */
     _Atomic int64_t prep_ns, run_ns, post_ns;
     _Atomic int32_t batch_rows, n_runs;
@@ -289,7 +290,8 @@ struct weft_model {
     weft_open open;          /* what the executor was given */
     weft_tensor *probe_rows; /* one row that the model accepts, for probes; NULL = not known */
     struct weft_pipe_thread *pipe_threads;
-    size_t n_pipe_threads;
+    size_t n_pipe_threads, pipe_capacity;
+    int64_t width; /* pipelines: how many run at once */
     weft_node pipe_idle;
 
     /* scheduler's lock */
@@ -597,6 +599,7 @@ struct weft_pipe {
     bool has_token;
     bool resumed;
     int n_groups; /* open */
+    int64_t started_ns;
     int64_t token_since_ns, busy_ns;
     bool starved;
 };
@@ -606,7 +609,8 @@ typedef struct weft_pipe_thread {
     weft_cond cond;
     weft_node idle_node;
     weft_pipe pipe;
-    bool stop, gone;
+    bool stop;
+    bool lost; /* a run of one of its calls is lost: it is on its own, and a spare takes its place */
 } weft_pipe_thread;
 /* Lock held. */
 void weft_pipe_grant_start(weft_model *m, weft_request *r, int64_t now_ns, bool starved);
@@ -615,6 +619,9 @@ void weft_pipe_wake(weft_request *r);       /* the request is over, or one of it
 void weft_pipe_pause(weft_pipe *p);         /* gives the token back and waits until woken */
 void weft_pipe_resume(weft_pipe *p);        /* waits until it has a token */
 void weft_group_give_up(weft_request *sub); /* its run takes too long: reported as failed while the run still holds its memory */
+void weft_pipe_lose(weft_pipe *p);          /* a run that holds its memory is lost */
+weft_status weft_pipe_spare(weft_model *m, weft_error *err); /* one more thread; not under the lock */
+bool weft_pipe_is_mine(const weft_pipe *p); /* of this thread */
 /* Takes the scheduler's lock. The work on a sub-call is over. */
 void weft_group_done(weft_request *sub);
 
@@ -633,6 +640,7 @@ void weft_estimate_learn(weft_model *m, int64_t n_rows, int64_t lane_ns);
 /* ---- stats.c, info.c, health.c ---- */
 void weft_stats_answer(weft_model *m, const weft_request *r, weft_status s, const weft_timing *t);
 void weft_stats_run(weft_model *m, int64_t n_rows, int64_t run_ns);
+void weft_stats_refused(weft_model *m, weft_refusal why);
 void weft_stats_count(weft_model *m, uint64_t *counter);                     /* += 1 */
 weft_model_state weft_health_state(const weft_model *m, const char **cause); /* computed from the facts; scheduler's lock */
 weft_status weft_health_admit(const weft_model *m,
@@ -641,6 +649,7 @@ weft_status weft_health_admit(const weft_model *m,
 void weft_health_success(weft_model *m);
 void weft_health_failure(weft_model *m, weft_fault fault, const char *text);
 void weft_health_phase(weft_model *m, weft_model_state phase);
+void weft_health_break(weft_model *m, const char *cause); /* takes no work until it has recovered */
 void weft_health_update(weft_model *m);    /* after a fact has changed: since, and a log line by the maintenance thread */
 void weft_maintainer_wake(weft_engine *e); /* scheduler's lock */
 weft_status weft_maintainer_start(weft_engine *e, weft_error *err);

@@ -34,7 +34,7 @@ weft_model_state weft_health_state(const weft_model *m, const char **cause)
         *cause = sub->health.cause;
         return WEFT_MODEL_UNHEALTHY;
     }
-    if (h->n_lost > 0 || h->n_broken > 0 || h->n_consecutive > 0)
+    if (h->n_lost > 0 || h->n_broken > 0 || h->n_consecutive > 1) /* one failure may be anything */
         return WEFT_MODEL_DEGRADED;
     *cause = "";
     return WEFT_MODEL_READY;
@@ -110,6 +110,13 @@ static void break_model(weft_model *m)
     weft_maintainer_wake(m->engine);
 }
 
+void weft_health_break(weft_model *m, const char *cause)
+{
+    set_cause(m, cause);
+    break_model(m);
+    weft_health_update(m);
+}
+
 void weft_health_failure(weft_model *m, weft_fault fault, const char *text)
 {
     m->health.n_consecutive++;
@@ -135,18 +142,28 @@ static weft_instance *find_broken(weft_model *m)
     return NULL;
 }
 
+/* Lock held, dropped around the backend. */
+static void drop_handle(weft_model *m, weft_instance *i)
+{
+    weft_engine *e = m->engine;
+    void *handle = i->handle;
+    i->handle = NULL;
+    if (!handle)
+        return;
+    weft_lock_drop(&e->sched);
+    m->backend->table->instance_destroy(m->backend->self, handle);
+    weft_lock_take(&e->sched);
+}
+
 /* Lock held, dropped around the backend. False when the backend refuses. */
 static bool recreate(weft_model *m, weft_instance *i)
 {
     weft_engine *e = m->engine;
-    const weft_backend *b = m->backend->table;
     weft_error err;
     weft_error_clear(&err);
+    drop_handle(m, i);
     weft_lock_drop(&e->sched);
-    if (i->handle)
-        b->instance_destroy(m->backend->self, i->handle);
-    i->handle = NULL;
-    weft_status s = b->instance_create(m->backend->self, m->handle, &i->handle, &err);
+    weft_status s = m->backend->table->instance_create(m->backend->self, m->handle, &i->handle, &err);
     weft_lock_take(&e->sched);
     if (s) {
         set_cause(m, err.text);
@@ -173,19 +190,26 @@ static void heal_broken_instances(weft_model *m)
     weft_sched_dispatch(m->engine, weft_engine_now(m->engine));
 }
 
+/* Lock held, dropped meanwhile: an instance or a pipeline thread in the place of a lost one. */
 static void make_spare(weft_model *m)
 {
     weft_engine *e = m->engine;
     weft_instance *i;
     weft_error err;
+    bool room = !m->backend || m->n_instances < m->instances_capacity;
     m->want_spare = false;
-    if (m->n_instances >= m->instances_capacity)
-        return;
-    weft_lock_drop(&e->sched);
     weft_error_clear(&err);
-    if (weft_instance_create(m, &i, &err))
-        weft_engine_log(e, WEFT_LOG_ERROR, "instance.spare", m->config.name, "no spare instance for a lost run: %s", err.text);
+    weft_lock_drop(&e->sched);
+    weft_status s = WEFT_OK;
+    if (!room)
+        s = weft_fail(&err, WEFT_E_UNAVAILABLE, "%zu instances are lost or in use", m->n_instances);
+    else
+        s = m->backend ? weft_instance_create(m, &i, &err) : weft_pipe_spare(m, &err);
+    if (s)
+        weft_engine_log(e, WEFT_LOG_ERROR, "instance.spare", m->config.name, "no spare for a lost run: %s", err.text);
     weft_lock_take(&e->sched);
+    if (s && m->backend && !m->n_live)
+        weft_health_break(m, "all its instances are lost");
     weft_sched_dispatch(e, weft_engine_now(e));
 }
 
@@ -270,14 +294,15 @@ static void recover(weft_model *m)
     weft_health_update(m);
     flush_queues(m);
     gather_instances(m);
+    for (size_t k = 0; k < m->n_instances; k++) /* all gone before the first comes back: a device may need that */
+        if (m->instances[k]->state == WEFT_INSTANCE_BROKEN)
+            drop_handle(m, m->instances[k]);
     while (ok && !m->stopping && (i = find_broken(m)))
         ok = recreate(m, i);
+    if (ok && !m->n_live && (m->tokens || !m->health.n_lost))
+        make_spare(m);
     i = m->n_idle ? weft_container_of(m->idle.next, weft_instance, idle_node) : NULL;
-    if (!i) {
-        ok = false;
-        if (!m->health.cause[0])
-            set_cause(m, "no instance is left");
-    }
+    ok = ok && i;
     if (ok && !m->stopping) {
         weft_error err;
         weft_error_clear(&err);
@@ -293,6 +318,7 @@ static void recover(weft_model *m)
         m->health.broken = false;
         m->health.n_consecutive = 0;
         m->health.n_tries = 0;
+        weft_stats_count(m, &m->stats.recoveries);
     } else {
         m->health.next_try_ns = weft_engine_now(e) + backoff_ns(m->health.n_tries);
     }
@@ -325,10 +351,12 @@ static need need_of(weft_model *m, int64_t now, int64_t *next)
     weft_health *h = &m->health;
     if (h->changed)
         return TELL;
-    if (m->stopping || m->phase != WEFT_MODEL_READY || !m->backend)
+    if (m->stopping || m->phase != WEFT_MODEL_READY)
         return NOTHING;
     if (m->want_spare)
         return SPARE;
+    if (!m->backend)
+        return NOTHING;
     if (h->broken) {
         if (now >= h->next_try_ns)
             return RECOVER;

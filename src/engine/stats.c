@@ -17,6 +17,26 @@ static size_t latency_bucket(int64_t ns)
     return 2 * log2 + (upper ? 1 : 0);
 }
 
+const double weft_stat_ratio_bounds[] = {0.125, 0.25, 0.5, 0.75, 1, 1.5, 2, 4};
+
+static void count_stage(weft_model_stats *s, weft_stage stage, int64_t ns)
+{
+    if (ns > 0)
+        s->stage_latency[stage][latency_bucket(ns)]++;
+}
+
+static void count_ratio(weft_model_stats *s, int64_t expected_ns, int64_t actual_ns)
+{
+    if (expected_ns <= 0)
+        return;
+    double ratio = (double)actual_ns / (double)expected_ns;
+    size_t i = 0;
+    while (i < WEFT_STAT_RATIO_BUCKETS - 1 && ratio > weft_stat_ratio_bounds[i])
+        i++;
+    s->wait_ratio[i]++;
+    s->wait_ratio_sum += ratio;
+}
+
 static uint64_t *counter_of(weft_model_stats *s, weft_status status)
 {
     switch (status) {
@@ -49,6 +69,12 @@ void weft_stats_answer(weft_model *m, const weft_request *r, weft_status status,
         s->run_ns += (uint64_t)t->run_ns;
         s->postprocess_ns += (uint64_t)t->postprocess_ns;
         s->latency[latency_bucket(t->total_ns)]++;
+        s->total_ns += (uint64_t)t->total_ns;
+        s->stage_latency[WEFT_STAGE_QUEUE][latency_bucket(t->queue_ns)]++; /* every request has been in the queue */
+        count_stage(s, WEFT_STAGE_PREPROCESS, t->preprocess_ns);
+        count_stage(s, WEFT_STAGE_RUN, t->run_ns);
+        count_stage(s, WEFT_STAGE_POSTPROCESS, t->postprocess_ns);
+        count_ratio(s, r->expected_wait_ns, t->queue_ns);
         s->last_success_unix_ns = unix_ns;
     } else {
         s->failed_ns += (uint64_t)t->total_ns;
@@ -71,6 +97,14 @@ void weft_stats_count(weft_model *m, uint64_t *counter)
 {
     weft_lock_take(&m->stats_lock);
     ++*counter;
+    weft_lock_drop(&m->stats_lock);
+}
+
+void weft_stats_refused(weft_model *m, weft_refusal why)
+{
+    weft_lock_take(&m->stats_lock);
+    m->stats.refused++;
+    m->stats.refused_by[why]++;
     weft_lock_drop(&m->stats_lock);
 }
 
@@ -100,6 +134,8 @@ weft_status weft_engine_model_stats(weft_engine *e, const char *name, weft_model
     out->queued_bytes = m->queued_bytes;
     out->ready_rows = (uint64_t)m->n_ready_rows;
     out->running = (uint64_t)m->n_running;
+    out->queue_capacity = (uint64_t)m->config.queue_size;
+    out->instances = m->n_live;
     out->oldest_wait_ns = oldest_wait(&m->waiting, now);
     int64_t ready = oldest_wait(&m->ready, now);
     if (ready > out->oldest_wait_ns)
@@ -108,4 +144,16 @@ weft_status weft_engine_model_stats(weft_engine *e, const char *name, weft_model
     weft_lock_drop(&e->sched);
     weft_model_unref(m);
     return WEFT_OK;
+}
+
+void weft_engine_stats_get(weft_engine *e, weft_engine_stats *out)
+{
+    weft_lock_take(&e->sched);
+    int64_t free_tokens = e->tokens_free;
+    weft_lock_drop(&e->sched);
+    *out = (weft_engine_stats){.cores = e->cores,
+                               .cores_busy = e->cores - free_tokens,
+                               .request_bytes = weft_chunk_pool_out_bytes(e->home->pool),
+                               .request_kept_bytes = weft_chunk_pool_kept_bytes(e->home->pool),
+                               .open_requests = (uint64_t)atomic_load(&e->n_open)};
 }
