@@ -1,11 +1,13 @@
 /* POST /v2/models/{name}[/versions/{version}]/infer.
  *
  *   admit    loop            headers: model, lengths, codings; where the body must lie so that tensors behind the JSON are
- * aligned handle   loop, or a      decompress and parse; what may take longer than a moment goes to libuv's threads worker thread
+ * aligned
+ *
+ *   handle   loop or worker  decompress and parse; what may take longer than a moment goes to libuv's threads
+ *
  *   submit   loop            one call, or one a picture, to the engine
  *   done     engine threads  the last result posts the exchange home
- *   finish   loop, or a      outputs -> JSON and pieces, compressed when asked for
- *            worker thread
+ *   finish   loop or worker  outputs -> JSON and pieces, compressed when asked for
  *
  * The job lives in the exchange's arena. A worker touches the job, x->body and x->answer, never the connection. */
 #include <stdio.h>
@@ -124,6 +126,7 @@ bool weft_v2_infer_admit(weft_exchange *x, const weft_http_head *head)
         return false;
     }
     job->base.call.trace = x->trace[0] ? x->trace : NULL;
+    job->base.call.nan_in_json = x->loop->server->options.triton_compatible;
     return read_head(x, job, head);
 }
 

@@ -160,10 +160,11 @@ def versions_ids_and_headers():
     with Server(config()) as s:
         trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
         status, head, got, _ = infer(s, "id_f32", one([1, 2], id="r1"), ["X-Request-Id: x1", "traceparent: " + trace], version="1")
-        assert status == 200 and got["id"] == "r1" and head["x-request-id"] == "x1" and head["traceparent"] == trace, (head, got)
+        assert status == 200 and got["id"] == "r1" and head["x-request-id"] == "x1", (head, got)
+        assert head["traceparent"].startswith(trace[:35]) and len(head["traceparent"]) == 55, head  # the span may be the server's own
         assert got["model_name"] == "id_f32" and got["model_version"] == "1", got
         status, head, got, _ = infer(s, "id_f32", one([1, 2]), ["traceparent: 00-00000000000000000000000000000000-b7ad6b7169203331-01"])
-        assert "id" not in got and "traceparent" not in head, head
+        assert "id" not in got and "0" * 32 not in head.get("traceparent", ""), head
 
 
 def binary_both_ways():
