@@ -31,6 +31,7 @@ typedef struct weft_model_config {
     int64_t threads;                        /* cores one run takes on the CPU (tokens) */
     int64_t priority;                       /* added to each request's, WEFT_PRIORITY_MIN..MAX */
     double weight;                          /* share of the lane's time at equal priority */
+    int64_t max_cores;                      /* core tokens that the model and its own sub-models may hold at once; 0 = all */
     double timeout_ms;                      /* deadline of a request that brings none; 0 = none */
     double run_timeout_ms;                  /* a run longer than this is lost (watchdog) */
     double cohort_wait_ms;                  /* see DESIGN: cohorts */
@@ -74,6 +75,7 @@ typedef struct weft_model_info {
     size_t n_fields;
     const weft_field_decl *fields;          /* what a result holds; 0 = follows the outputs */
     const char *picture_input;              /* name of the encoded-picture input, or NULL */
+    const char *const *params;              /* names of the parameters that a call may bring, NULL-terminated; NULL = none */
     uint64_t weights_bytes, work_bytes, peak_bytes; /* host memory by the backend's account; 0 = not known */
 } weft_model_info;
 WEFT_API void weft_model_info_unref(const weft_model_info *info);

@@ -66,6 +66,7 @@ typedef struct weft_account {
     weft_node node;
     int refs;
     weft_share share;
+    int64_t tokens_used, max_tokens; /* cores it holds now; and may hold, 0 = all */
     char name[WEFT_NAME_BYTES];
 } weft_account;
 
@@ -548,6 +549,8 @@ void weft_sched_queue_ready(weft_model *m, weft_part *p, int64_t now_ns);
 /* Takes it out of whatever queue it is in; true when nothing works on it any more. */
 bool weft_sched_unlink(weft_request *r);
 void weft_sched_tokens_give(weft_engine *e, int64_t n);
+/* Likewise the tokens that a grant to this model took. */
+void weft_sched_tokens_back(weft_model *m, int64_t n);
 /* Waits for n tokens outside the order of claims (warm-up); takes the lock itself. */
 void weft_sched_tokens_take(weft_engine *e, int64_t n);
 void weft_sched_not_queued(weft_request *r);              /* no longer counts toward queue_size */

@@ -33,7 +33,9 @@ int64_t weft_estimate_wait(const weft_model *m, int level, int64_t *p90_ns)
         others += higher + (same < fair ? same : fair);
         var += (double)rows_from(o, level) * o->row_var;
     }
-    if (!m->tokens)
+    if (m->width)
+        width = (double)m->width;
+    else if (!m->tokens)
         width = m->n_live ? (double)m->n_live : 1;
     double running = (double)m->n_running * m->row_ns / 2; /* on average half done */
     double wait = (own + others + running) / width;

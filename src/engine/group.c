@@ -30,7 +30,7 @@ struct weft_group {
 
 static void assert_thread(const weft_pipe *p)
 {
-    weft_assert(weft_role_get() == WEFT_ROLE_PIPE && pthread_equal(p->thread->thread.id, pthread_self()));
+    weft_assert(weft_role_get() == WEFT_ROLE_PIPE && weft_pipe_is_mine(p));
 }
 
 weft_status weft_group_open(weft_pipe *p, size_t max_calls, weft_group **out, weft_error *err)

@@ -69,7 +69,7 @@ static void do_job(weft_host_thread *t)
     weft_lock_take(&e->sched);
     int64_t now = weft_engine_now(e);
     t->job = NULL;
-    weft_sched_tokens_give(e, 1);
+    weft_sched_tokens_back(m, 1);
     weft_lane_correct(&e->lane, &m->account->share, 0, now - t->granted_ns, 1, t->starved);
     bool over = after_job(m, r, now);
     weft_node_push_front(&e->host_idle, &t->idle_node);

@@ -65,6 +65,7 @@ static bool fill(info_block *b, weft_arena *a, weft_model *m)
     info->fields = x->fields;
     info->n_fields = x->n_fields;
     info->picture_input = x->picture_input;
+    info->params = x->params;
     info->hidden = c->hidden;
     info->required = c->required;
     if (!info->name || !info->version || !info->state_cause)

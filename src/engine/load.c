@@ -111,8 +111,10 @@ static weft_account *account_get(weft_engine *e, const weft_model_config *c)
         a->share.weight = c->weight;
         weft_node_push_back(&e->accounts, &a->node);
     }
-    if (!strcmp(c->name, name))
+    if (!strcmp(c->name, name)) {
         a->share.weight = c->weight;
+        a->max_tokens = c->max_cores;
+    }
     a->refs++;
     weft_lock_drop(&e->sched);
     free(fresh);

@@ -12,6 +12,8 @@
 
 #include "engine_internal.h"
 
+#define STOP_GRACE_NS (2 * WEFT_S)
+
 /* ---- accounts ---- */
 static void account_put(weft_engine *e, weft_account *a)
 {
@@ -69,6 +71,18 @@ static weft_instance *take_gone(weft_model *m)
     return NULL;
 }
 
+/* Lock held. What still runs belongs to nobody any more, and has a moment to end before it counts as lost. */
+static void stop_instance(weft_instance *i)
+{
+    int64_t limit = weft_engine_now(i->model->engine) - i->granted_ns + STOP_GRACE_NS;
+    i->stop = true;
+    weft_cond_signal(&i->cond);
+    if (i->state != WEFT_INSTANCE_BUSY || i->limit_ns <= limit)
+        return;
+    i->limit_ns = limit;
+    weft_instance_watch(i, weft_time_add(i->granted_ns, limit));
+}
+
 void weft_model_stop(weft_model *m)
 {
     weft_engine *e = m->engine;
@@ -77,10 +91,8 @@ void weft_model_stop(weft_model *m)
     m->stopping = true;
     while (m->maintaining)
         weft_cond_wait(&m->changed, &e->sched);
-    for (size_t k = 0; k < m->n_instances; k++) {
-        m->instances[k]->stop = true;
-        weft_cond_signal(&m->instances[k]->cond);
-    }
+    for (size_t k = 0; k < m->n_instances; k++)
+        stop_instance(m->instances[k]);
     weft_pipes_stop(m);
     while (m->n_live > 0)
         weft_cond_wait(&m->changed, &e->sched);
@@ -92,7 +104,8 @@ void weft_model_stop(weft_model *m)
     }
     weft_lock_drop(&e->sched);
     for (size_t k = 0; k < m->n_pipe_threads; k++)
-        weft_thread_join(&m->pipe_threads[k].thread);
+        if (!m->pipe_threads[k].lost)
+            weft_thread_join(&m->pipe_threads[k].thread);
 }
 
 void weft_model_retire(weft_model *m)

@@ -7,11 +7,13 @@
 #include "engine_internal.h"
 #include "weft/builder.h"
 
+#define SPARE_THREADS 8 /* that may take the place of lost ones */
+
 void weft_pipe_grant_start(weft_model *m, weft_request *r, int64_t now_ns, bool starved)
 {
     weft_pipe_thread *t = weft_container_of(weft_node_pop_front(&m->pipe_idle), weft_pipe_thread, idle_node);
     weft_pipe *p = &t->pipe;
-    *p = (weft_pipe){.thread = t, .request = r, .has_token = true, .token_since_ns = now_ns, .starved = starved};
+    *p = (weft_pipe){.thread = t, .request = r, .has_token = true, .started_ns = now_ns, .token_since_ns = now_ns, .starved = starved};
     weft_member_init(&p->member);
     p->q.level = r->level;
     p->q.arrival_ns = r->arrival_ns;
@@ -42,7 +44,7 @@ static void give_token(weft_pipe *p, int64_t now)
     int64_t held = now - p->token_since_ns;
     p->has_token = false;
     p->busy_ns += held;
-    weft_sched_tokens_give(e, 1);
+    weft_sched_tokens_back(m, 1);
     weft_lane_correct(&e->lane, &m->account->share, 0, held, 1, p->starved);
 }
 
@@ -70,9 +72,17 @@ void weft_pipe_resume(weft_pipe *p)
         weft_cond_wait(&p->thread->cond, &e->sched);
 }
 
+static _Thread_local const weft_pipe *mine;
+
+bool weft_pipe_is_mine(const weft_pipe *p)
+{
+    return mine == p;
+}
+
 /* The executor's code, holding a token. */
 static void run(weft_pipe *p)
 {
+    mine = p;
     weft_request *r = p->request;
     weft_model *m = p->thread->model;
     const weft_executor *x = m->executor;
@@ -108,10 +118,12 @@ static void run_job(weft_pipe_thread *t)
     p->request = NULL;
     weft_cohort_leave(&p->member);
     give_token(p, now);
-    weft_estimate_learn(m, 1, now - r->admitted_ns < p->busy_ns ? now - r->admitted_ns : p->busy_ns);
-    m->n_running--;
     weft_sched_leave(m, r);
-    weft_node_push_front(&m->pipe_idle, &t->idle_node);
+    if (!t->lost) {
+        weft_estimate_learn(m, 1, now - p->started_ns);
+        m->n_running--;
+        weft_node_push_front(&m->pipe_idle, &t->idle_node);
+    }
     weft_sched_dispatch(e, now);
     weft_lock_drop(&e->sched);
     weft_request_work_over(r);
@@ -124,7 +136,7 @@ static void pipe_main(void *arg)
     weft_engine *e = m->engine;
     weft_role_set(WEFT_ROLE_PIPE);
     weft_lock_take(&e->sched);
-    while (!t->stop || t->pipe.request) {
+    while (!t->lost && (!t->stop || t->pipe.request)) {
         if (!t->pipe.request) {
             weft_cond_wait(&t->cond, &e->sched);
             continue;
@@ -133,43 +145,78 @@ static void pipe_main(void *arg)
         run_job(t);
         weft_lock_take(&e->sched);
     }
-    t->gone = true;
-    m->n_live--;
+    bool lost = t->lost;
+    if (!lost)
+        m->n_live--;
     if (weft_node_linked(&t->idle_node))
         weft_node_remove(&t->idle_node);
     weft_cond_broadcast(&m->changed);
     weft_lock_drop(&e->sched);
+    if (lost)
+        weft_model_unref(m);
+}
+
+/* Lock held. The thread waits for a run that may never end: it counts no longer, and keeps the model as long as it does. */
+void weft_pipe_lose(weft_pipe *p)
+{
+    weft_pipe_thread *t = p->thread;
+    weft_model *m = t->model;
+    if (t->lost)
+        return;
+    t->lost = true;
+    pthread_detach(t->thread.id);
+    weft_model_ref(m);
+    m->n_live--;
+    m->n_running--;
+    if (!m->stopping) {
+        m->want_spare = true;
+        weft_maintainer_wake(m->engine);
+    }
+    weft_cond_broadcast(&m->changed);
+}
+
+weft_status weft_pipe_spare(weft_model *m, weft_error *err)
+{
+    weft_engine *e = m->engine;
+    weft_pipe_thread *t = NULL;
+    char name[16];
+    weft_lock_take(&e->sched);
+    if (m->n_pipe_threads < m->pipe_capacity) {
+        t = &m->pipe_threads[m->n_pipe_threads++];
+        t->model = m;
+        weft_cond_init(&t->cond);
+        m->n_live++;
+    }
+    size_t i = m->n_pipe_threads;
+    weft_lock_drop(&e->sched);
+    if (!t)
+        return weft_fail(err, WEFT_E_UNAVAILABLE, "the pipeline \"%s\" has lost all the threads it may have", m->config.name);
+    snprintf(name, sizeof(name), "p-%.8s-%zu", m->config.name, i % 1000);
+    weft_status s = weft_thread_start(&t->thread, name, pipe_main, t, err);
+    weft_lock_take(&e->sched);
+    if (s) {
+        m->n_live--;
+    } else {
+        t->stop = m->stopping;
+        weft_node_push_back(&m->pipe_idle, &t->idle_node);
+        weft_sched_dispatch(e, weft_engine_now(e));
+    }
+    weft_lock_drop(&e->sched);
+    return s;
 }
 
 weft_status weft_pipes_start(weft_model *m, weft_error *err)
 {
-    weft_engine *e = m->engine;
-    size_t n = (size_t)(m->config.concurrency ? m->config.concurrency : e->cores);
-    m->pipe_threads = weft_arena_array(m->arena, n, sizeof(*m->pipe_threads));
+    size_t n = (size_t)(m->config.concurrency ? m->config.concurrency : m->engine->cores);
+    m->pipe_capacity = n + SPARE_THREADS;
+    m->pipe_threads = weft_arena_array(m->arena, m->pipe_capacity, sizeof(*m->pipe_threads));
     if (!m->pipe_threads)
         return weft_fail(err, WEFT_E_NO_MEMORY, "out of memory for the threads of the pipeline \"%s\"", m->config.name);
-    for (size_t i = 0; i < n; i++) {
-        weft_pipe_thread *t = &m->pipe_threads[i];
-        char name[16];
-        t->model = m;
-        weft_cond_init(&t->cond);
-        m->n_pipe_threads++;
-        weft_lock_take(&e->sched);
-        m->n_live++;
-        weft_node_push_back(&m->pipe_idle, &t->idle_node);
-        weft_lock_drop(&e->sched);
-        snprintf(name, sizeof(name), "p-%.8s-%zu", m->config.name, i % 1000);
-        weft_status s = weft_thread_start(&t->thread, name, pipe_main, t, err);
-        if (!s)
-            continue;
-        weft_lock_take(&e->sched);
-        m->n_live--;
-        t->gone = true;
-        weft_node_remove(&t->idle_node);
-        weft_lock_drop(&e->sched);
-        return s;
-    }
-    return WEFT_OK;
+    m->width = (int64_t)n;
+    weft_status s = WEFT_OK;
+    for (size_t i = 0; i < n && !s; i++)
+        s = weft_pipe_spare(m, err);
+    return s;
 }
 
 /* Lock held. */

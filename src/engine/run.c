@@ -471,7 +471,7 @@ static void end_run(weft_instance *i, const run_outcome *o)
     if (i->state == WEFT_INSTANCE_BUSY) { /* not when it was lost: then all this was settled */
         m->n_running--;
         if (m->tokens) {
-            weft_sched_tokens_give(e, m->tokens);
+            weft_sched_tokens_back(m, m->tokens);
             weft_lane_correct(&e->lane, &m->account->share, i->predicted_ns, now - i->granted_ns, m->tokens, i->starved);
         }
         if (o->fault == WEFT_FAULT_STREAM || o->fault == WEFT_FAULT_DEVICE) {

@@ -243,14 +243,29 @@ static void offer_resumes(weft_engine *e, weft_model *m, int64_t now, weft_conte
     }
 }
 
+/* May a grant to this model take n more cores? One that alone wants more than max_cores gets them when the account holds none. */
+static bool below_cap(const weft_model *m, int64_t n)
+{
+    const weft_account *a = m->account;
+    return !a->max_tokens || !a->tokens_used || a->tokens_used + n <= a->max_tokens;
+}
+
+static void take_tokens(weft_engine *e, weft_model *m, int64_t n)
+{
+    e->tokens_free -= n;
+    m->account->tokens_used += n;
+}
+
 static void offer_model(weft_engine *e, weft_model *m, int64_t now, weft_contest *c)
 {
     bool host = !weft_node_empty(&e->host_idle);
+    if (!below_cap(m, 1))
+        return;
     if (m->post.n && host)
         offer_requests(e, m, &m->post, WEFT_CLAIM_POST, now, c);
     if (m->resumes.n)
         offer_resumes(e, m, now, c);
-    if (m->ready.n && m->n_idle && takes_tokens(m))
+    if (m->ready.n && m->n_idle && takes_tokens(m) && below_cap(m, m->tokens))
         offer_runs(e, m, now, c);
     if (!m->waiting.n)
         return;
@@ -335,7 +350,7 @@ static void grant_run(weft_engine *e, weft_model *m, weft_part *head, int64_t no
     i->limit_ns = m->run_timeout_ns;
     weft_instance_watch(i, weft_time_add(now, m->run_timeout_ns));
     if (takes_tokens(m)) {
-        e->tokens_free -= m->tokens;
+        take_tokens(e, m, m->tokens);
         weft_lane_charge(&e->lane, &m->account->share, i->predicted_ns, m->tokens, starved);
     }
     weft_cond_signal(&i->cond);
@@ -357,7 +372,7 @@ static void grant_host(weft_engine *e, weft_model *m, weft_request *r, weft_clai
     t->job = r;
     t->granted_ns = now;
     t->starved = starved;
-    e->tokens_free--;
+    take_tokens(e, m, 1);
     weft_lane_charge(&e->lane, &m->account->share, 0, 1, starved);
     weft_cond_signal(&t->cond);
 }
@@ -377,13 +392,13 @@ static void grant(weft_engine *e, const weft_claim *c, int64_t now, bool starved
         weft_queue_remove(&m->waiting, &((weft_request *)c->item)->q);
         weft_sched_not_queued(c->item);
         weft_sched_rows_granted(c->item, 1);
-        e->tokens_free--;
+        take_tokens(e, m, 1);
         weft_lane_charge(&e->lane, &m->account->share, 0, 1, starved);
         weft_pipe_grant_start(m, c->item, now, starved);
         break;
     case WEFT_CLAIM_RESUME:
         weft_queue_remove(&m->resumes, c->item);
-        e->tokens_free--;
+        take_tokens(e, m, 1);
         weft_lane_charge(&e->lane, &m->account->share, 0, 1, starved);
         weft_pipe_grant_resume(c->item, now, starved);
         break;
@@ -446,6 +461,13 @@ void weft_sched_tokens_give(weft_engine *e, int64_t n)
     weft_assert_held(&e->sched);
     e->tokens_free += n;
     weft_assert(e->tokens_free <= e->cores);
+}
+
+void weft_sched_tokens_back(weft_model *m, int64_t n)
+{
+    m->account->tokens_used -= n;
+    weft_assert(m->account->tokens_used >= 0);
+    weft_sched_tokens_give(m->engine, n);
 }
 
 void weft_sched_tokens_take(weft_engine *e, int64_t n)

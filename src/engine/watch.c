@@ -55,6 +55,16 @@ static void overdue(weft_instance *i, int64_t now, found *f)
     }
 }
 
+/* A pipeline that waits for a lost run cannot leave its call group: its request is answered for it. */
+static void lose_pipe(weft_engine *e, weft_request *parent)
+{
+    weft_pipe_lose(parent->pipe);
+    if (!weft_request_claim(parent))
+        return;
+    parent->why = WEFT_WHY_RUN_TIMEOUT;
+    weft_completer_post(e, parent);
+}
+
 static void lose(weft_instance *i, found *f)
 {
     weft_model *m = i->model;
@@ -71,12 +81,17 @@ static void lose(weft_instance *i, found *f)
     if (i->n_parts) {
         m->n_running--;
         if (m->tokens)
-            weft_sched_tokens_give(e, m->tokens);
+            weft_sched_tokens_back(m, m->tokens);
     }
     pthread_detach(i->thread.id);
-    if (m->backend->table->on_cpu && !m->stopping) {
+    for (size_t k = 0; k < i->n_parts; k++)
+        if (i->parts[k]->request->parent)
+            lose_pipe(e, i->parts[k]->request->parent);
+    if (m->backend->table->on_cpu && !m->stopping) { /* a card loads nothing beside a lost run */
         m->want_spare = true;
         weft_maintainer_wake(e);
+    } else if (!m->n_live && !m->stopping) {
+        weft_health_break(m, "all its instances are lost");
     }
     if (e->n_lost > e->options.max_lost_runs && !e->fatal_sent)
         f->fatal = e->fatal_sent = true;

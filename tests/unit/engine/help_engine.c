@@ -194,6 +194,8 @@ typedef struct bytes_scratch {
     size_t n;
 } bytes_scratch;
 
+_Atomic int help_n_preprocessed;
+
 static weft_status bytes_open(const weft_open *o, void **state, weft_error *err)
 {
     *state = (void *)(uintptr_t)o->model;
@@ -217,6 +219,7 @@ static weft_status bytes_preprocess(void *state, const weft_call *call, void *sc
                                     size_t n_dst, weft_error *err)
 {
     bytes_scratch *s = scratch;
+    help_n_preprocessed++;
     if (s->bytes[row] == 255)
         return weft_fail(err, WEFT_E_UNPROCESSABLE, "byte %d cannot be decoded", (int)row);
     if (s->bytes[row] == 254)

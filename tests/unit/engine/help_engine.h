@@ -30,6 +30,8 @@ extern const weft_executor help_pipe_executor;
 #define HELP_SLOW 1
 #endif
 
+extern _Atomic int help_n_preprocessed; /* rows that the bytes executor made */
+
 /* cores 0: 2. */
 weft_engine *help_engine(int64_t cores);
 void help_engine_options(weft_engine_options *o, int64_t cores);

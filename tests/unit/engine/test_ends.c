@@ -132,6 +132,71 @@ static void test_what_has_expired_is_never_run(void **state)
     end(&r);
 }
 
+static void test_deadlines_and_cancels_during_preprocess(void **state)
+{
+    rig r;
+    weft_error err;
+    begin(&r, 1);
+    r.h.config.type = "bytes";
+    help_load(r.e, &r.h);
+    uint64_t before = runs_of("m");
+    const uint8_t slow[8] = {254, 254, 254, 254, 254, 254, 254, 254}; /* not batched: the first is the row; 20 ms */
+    weft_input in = weft_input_bytes("bytes", slow, 8);
+    weft_call call = {.model = "m", .inputs = &in, .n_inputs = 1};
+    for (int i = 0; i < 2; i++) {
+        weft_async a = {.done = help_done, .cookie = &r.t[i]};
+        r.t[i] = (help_ticket){.inbox = r.in};
+        call.timeout_ms = i ? 0 : 5;
+        int64_t t0 = help_now_ns();
+        help_must(weft_infer_async(r.e, &call, &a, &r.t[i].number, &err), &err);
+        if (i) {
+            help_sleep_ms(5);
+            assert_int_equal(weft_cancel(r.e, r.t[i].number), WEFT_OK);
+        }
+        assert_true(help_inbox_wait(r.in, i + 1));
+        assert_true(help_now_ns() - t0 < (5 + 10 * HELP_SLOW) * MS);
+        assert_int_equal(help_take(&r.t[i]), i ? WEFT_E_CANCELLED : WEFT_E_DEADLINE);
+        help_sleep_ms(30);
+    }
+    assert_int_equal(runs_of("m"), before); /* what it made was dropped */
+    weft_result *result;
+    const uint8_t quick = 1;
+    in = weft_input_bytes("bytes", &quick, 1);
+    help_must(weft_infer(r.e, &call, &result, &err), &err);
+    weft_result_unref(result);
+    end(&r);
+}
+
+static void test_row_credits_bound_what_is_prepared(void **state)
+{
+    rig r;
+    weft_error err;
+    begin(&r, 4);
+    r.h.config.type = "bytes";
+    r.h.config.ready_rows = 3;
+    help_load(r.e, &r.h);
+    weft_fake_hold("m", true);
+    help_n_preprocessed = 0;
+    const uint8_t byte = 1;
+    weft_input in = weft_input_bytes("bytes", &byte, 1);
+    weft_call call = {.model = "m", .inputs = &in, .n_inputs = 1};
+    for (int i = 0; i < 20; i++) {
+        weft_async a = {.done = help_done, .cookie = &r.t[i]};
+        r.t[i] = (help_ticket){.inbox = r.in};
+        help_must(weft_infer_async(r.e, &call, &a, &r.t[i].number, &err), &err);
+    }
+    assert_true(weft_fake_wait_waiting("m", 1, 5000));
+    help_sleep_ms(30);
+    assert_int_equal(help_n_preprocessed, 3); /* one runs, two are ready, the rest waits as it came */
+    assert_int_equal(stats(&r).ready_rows, 2);
+    weft_fake_hold("m", false);
+    assert_true(help_inbox_wait(r.in, 20));
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(help_take(&r.t[i]), WEFT_OK);
+    assert_int_equal(help_n_preprocessed, 20);
+    end(&r);
+}
+
 static void test_the_models_own_timeout(void **state)
 {
     rig r;
@@ -511,6 +576,29 @@ static void test_destroy_while_busy(void **state)
     help_inbox_destroy(r.in);
 }
 
+static void test_destroy_does_not_wait_for_a_run_that_never_ends(void **state)
+{
+    rig r;
+    begin(&r, 0);
+    help_load(r.e, &r.h); /* run_timeout 30 s */
+    weft_fake_inject("m", WEFT_FAKE_HANG_HARD, 1);
+    help_ticket *t = start(&r, 1, 0);
+    assert_true(weft_fake_wait_waiting("m", 1, 5000));
+    int64_t t0 = help_now_ns();
+    end(&r);
+    assert_true(help_now_ns() - t0 < 10000 * MS);
+    assert_int_equal(help_take(t), WEFT_E_CANCELLED);
+    weft_fake_release("m");
+    for (int i = 0; i < 5000; i++) {
+        weft_fake_counts c;
+        weft_fake_count("m", &c);
+        if (c.unloads == c.loads)
+            return;
+        help_sleep_ms(1);
+    }
+    fail_msg("the lost run did not release the model");
+}
+
 static void test_drain(void **state)
 {
     rig r;
@@ -624,6 +712,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_deadline_fires_while_the_run_hangs),
         cmocka_unit_test(test_what_has_expired_is_never_run),
+        cmocka_unit_test(test_deadlines_and_cancels_during_preprocess),
+        cmocka_unit_test(test_row_credits_bound_what_is_prepared),
         cmocka_unit_test(test_the_models_own_timeout),
         cmocka_unit_test(test_cancel_in_every_phase),
         cmocka_unit_test(test_a_full_queue_says_busy),
@@ -637,6 +727,7 @@ int main(void)
         cmocka_unit_test(test_a_broken_stream_makes_the_instance_anew),
         cmocka_unit_test(test_a_dead_device_answers_what_waits),
         cmocka_unit_test(test_destroy_while_busy),
+        cmocka_unit_test(test_destroy_does_not_wait_for_a_run_that_never_ends),
         cmocka_unit_test(test_drain),
         cmocka_unit_test(test_unload_while_busy),
         cmocka_unit_test(test_callbacks_may_call_again_but_not_wait),

@@ -192,6 +192,43 @@ static void test_concurrency_is_the_gate(void **state)
     help_inbox_destroy(in);
 }
 
+/* A pipeline that waits for a run that never ends: its request is answered, and a spare thread serves the next. */
+static void test_a_lost_run_inside_a_pipeline(void **state)
+{
+    for (int k = 0; k < 2; k++) {
+        help_model a, b, p;
+        weft_engine *e = pipeline_engine(&a, &b, &p);
+        weft_result *r;
+        weft_error err;
+        p.config.concurrency = 1;
+        a.config.instances = 1;
+        a.config.run_timeout_ms = 40;
+        load_all(e, &a, &b, &p);
+        pipe_call c;
+        pipe_init(&c, "p");
+        set(&c, "calls", 3);
+        weft_fake_inject("a", WEFT_FAKE_HANG_HARD, 1);
+        c.call.timeout_ms = k ? 20 : 0;
+        assert_int_equal(weft_infer(e, &c.call, &r, &err), k ? WEFT_E_DEADLINE : WEFT_E_RUN_FAILED);
+        c.call.timeout_ms = 0;
+        help_must(weft_infer(e, &c.call, &r, &err), &err);
+        weft_result_unref(r);
+        weft_model_stats s;
+        weft_engine_model_stats(e, "p", &s, NULL);
+        if (k)
+            weft_fake_release("a");
+        weft_engine_destroy(&e); /* also while it hangs */
+        weft_fake_release("a");
+        for (int i = 0; i < 5000; i++) {
+            weft_fake_counts n;
+            weft_fake_count("a", &n);
+            if (n.unloads == n.loads)
+                break;
+            help_sleep_ms(1);
+        }
+    }
+}
+
 static void test_registration_of_pipelines(void **state)
 {
     help_model a, b, p;
@@ -228,6 +265,7 @@ int main(void)
         cmocka_unit_test(test_failures_reach_the_caller),
         cmocka_unit_test(test_deadline_and_cancel_inside_a_pipeline),
         cmocka_unit_test(test_concurrency_is_the_gate),
+        cmocka_unit_test(test_a_lost_run_inside_a_pipeline),
         cmocka_unit_test(test_registration_of_pipelines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
