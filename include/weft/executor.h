@@ -110,6 +110,7 @@ typedef struct weft_executor {
     const weft_field_decl *fields;     /* result declaration; NULL = follows the model's outputs (TENSOR) */
     size_t n_fields;
     const char *picture_input;         /* name of the encoded-picture input ("image"), or NULL */
+    const char *const *params;         /* names of the parameters that a call may bring, NULL-terminated; NULL = none. Doors refuse others */
     const weft_submodel_decl *submodels; /* slot NULL ends; NULL = none */
     size_t scratch_bytes;              /* zeroed memory per request, shared by plan, preprocess and postprocess */
 

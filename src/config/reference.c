@@ -176,6 +176,8 @@ static void put_executor(weft_buffer *out, const weft_executor *x)
         weft_buffer_printf(out, "\n%s\n", x->details);
     if (x->picture_input)
         weft_buffer_printf(out, "\nInput: one encoded picture, `%s`.\n", x->picture_input);
+    for (size_t i = 0; x->params && x->params[i]; i++)
+        weft_buffer_printf(out, "%s`%s`%s", i ? ", " : "\nParameters of a call: ", x->params[i], x->params[i + 1] ? "" : ".\n");
     if (x->submodels && x->submodels[0].slot) {
         weft_buffer_puts(out, "\n| sub-model | | meaning |\n|---|---|---|\n");
         for (const weft_submodel_decl *s = x->submodels; s->slot; s++) {

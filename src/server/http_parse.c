@@ -456,6 +456,23 @@ bool weft_http_query_get(weft_http_slice query, const char *name, char *out, siz
     return false;
 }
 
+int weft_http_query_next(weft_http_slice *query, char *name, size_t n_name, char *value, size_t n_value)
+{
+    while (query->n && *query->p == '&')
+        query->p++, query->n--;
+    if (query->n == 0)
+        return 0;
+    const char *p = query->p, *end = p + query->n;
+    const char *amp = memchr(p, '&', query->n), *stop = amp ? amp : end;
+    const char *eq = memchr(p, '=', (size_t)(stop - p)), *name_end = eq ? eq : stop, *v = eq ? eq + 1 : stop;
+    query->p = stop;
+    query->n = (size_t)(end - stop);
+    return percent_decode(p, (size_t)(name_end - p), true, name, n_name) &&
+                   percent_decode(v, (size_t)(stop - v), true, value, n_value)
+               ? 1
+               : -1;
+}
+
 bool weft_http_decode_segment(const char *p, size_t n, char *out, size_t n_out)
 {
     return percent_decode(p, n, false, out, n_out) && strchr(out, '/') == NULL;

@@ -86,6 +86,9 @@ bool weft_http_slice_starts(weft_http_slice s, const char *prefix); /* any case 
 /* Value of a query parameter, percent-decoded into out (always terminated); false when absent, too long or malformed. "a" and
  * "a=" give "". */
 bool weft_http_query_get(weft_http_slice query, const char *name, char *out, size_t n_out);
+/* Takes the next parameter off the front of *query and decodes both sides. 1; 0 at the end; -1 when it is malformed or does not
+ * fit. Empty pieces ("a&&b") are passed over. */
+int weft_http_query_next(weft_http_slice *query, char *name, size_t n_name, char *value, size_t n_value);
 /* Percent-decodes one path segment; false when malformed, too long, or it contains NUL or '/'. */
 bool weft_http_decode_segment(const char *p, size_t n, char *out, size_t n_out);
 

@@ -1,12 +1,12 @@
 /* POST /v1/models/{name}/predict: a picture in, JSON (or the drawn picture) out. */
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "image/decode.h"
 #include "image/draw_result.h"
 #include "image/encode.h"
 #include "server/multipart.h"
+#include "server/predict_params.h"
 #include "server/server_internal.h"
 #include "wire/result_json.h"
 
@@ -67,7 +67,18 @@ static const weft_part *pick_part(const weft_part *parts, size_t n)
     return only;
 }
 
-static weft_status find_picture(weft_exchange *x, weft_error *err)
+/* Text fields beside the picture are parameters, as in curl -F image=@photo.jpg -F top_k=1. */
+static weft_status take_fields(weft_predict_params *params, const weft_part *parts, size_t n, const weft_part *picture,
+                               weft_error *err)
+{
+    weft_status st = WEFT_OK;
+    for (size_t i = 0; st == WEFT_OK && i < n; i++)
+        if (&parts[i] != picture && !parts[i].has_filename && strncmp(parts[i].content_type, "image/", 6) != 0)
+            st = weft_predict_params_field(params, parts[i].name, parts[i].data, parts[i].n_bytes, err);
+    return st;
+}
+
+static weft_status find_picture(weft_exchange *x, weft_predict_params *params, weft_error *err)
 {
     x->picture = x->body;
     x->n_picture = x->n_body;
@@ -84,6 +95,9 @@ static weft_status find_picture(weft_exchange *x, weft_error *err)
                              "as -F image=@picture.jpg.");
         x->picture = p->data;
         x->n_picture = p->n_bytes;
+        st = take_fields(params, parts, n, p, err);
+        if (st != WEFT_OK)
+            return st;
     }
     if (x->n_picture == 0)
         return weft_fail(
@@ -101,45 +115,38 @@ static weft_status check_picture(weft_exchange *x, weft_error *err)
     return weft_picture_probe(x->picture, x->n_picture, &limits, &info, err);
 }
 
-static weft_status read_int(weft_http_slice query, const char *name, int64_t min, int64_t max, int64_t *value, weft_error *err)
-{
-    char text[32], *end;
-    if (!weft_http_query_get(query, name, text, sizeof(text)))
-        return WEFT_OK;
-    long long v = strtoll(text, &end, 10);
-    if (end == text || *end || v < min || v > max)
-        return weft_fail(err, WEFT_E_INVALID, "Query parameter %s must be a whole number from %lld to %lld, but is \"%.24s\".",
-                         name, (long long)min, (long long)max, text);
-    *value = v;
-    return WEFT_OK;
-}
-
 void weft_predict_handle(weft_exchange *x, const weft_http_head *head)
 {
     weft_error err;
-    char draw[8];
-    int64_t timeout_ms = (int64_t)x->loop->server->options.request_timeout_ms, priority = 0;
-    weft_status st = find_picture(x, &err);
+    const weft_model_info *info = NULL;
+    weft_predict_params p;
+    weft_predict_params_init(&p, NULL, (int64_t)x->loop->server->options.request_timeout_ms);
+    weft_status st = weft_engine_model_info(x->loop->server->engine, x->model, &info, &err);
+    p.known = info ? info->params : NULL; /* of the executor's static table */
+    if (st == WEFT_OK)
+        st = weft_predict_params_query(&p, head->query, &err);
+    if (st == WEFT_OK)
+        st = find_picture(x, &p, &err);
     if (st == WEFT_OK)
         st = check_picture(x, &err);
-    if (st == WEFT_OK)
-        st = read_int(head->query, "timeout_ms", 1, 86400000, &timeout_ms, &err);
-    if (st == WEFT_OK)
-        st = read_int(head->query, "priority", WEFT_PRIORITY_MIN, WEFT_PRIORITY_MAX, &priority, &err);
-    if (st != WEFT_OK) {
+    weft_model_info_unref(info);
+    if (st == WEFT_OK) {
+        x->draw = p.draw;
+        weft_input in = weft_input_bytes(NULL, x->picture, x->n_picture);
+        weft_call call = {.model = x->model,
+                          .id = x->id,
+                          .trace = x->trace[0] ? x->trace : NULL,
+                          .inputs = &in,
+                          .n_inputs = 1,
+                          .params = p.params,
+                          .n_params = p.n,
+                          .timeout_ms = p.timeout_ms,
+                          .priority = (int)p.priority};
+        weft_exchange_infer(x, &call);
+    } else {
         weft_exchange_fail(x, &err);
-        return;
     }
-    x->draw = weft_http_query_get(head->query, "draw", draw, sizeof(draw)) && strcmp(draw, "0") != 0;
-    weft_input in = weft_input_bytes(NULL, x->picture, x->n_picture);
-    weft_call call = {.model = x->model,
-                      .id = x->id,
-                      .trace = x->trace[0] ? x->trace : NULL,
-                      .inputs = &in,
-                      .n_inputs = 1,
-                      .timeout_ms = timeout_ms,
-                      .priority = (int)priority};
-    weft_exchange_infer(x, &call);
+    weft_predict_params_fini(&p);
 }
 
 /* ---- the drawn picture: decoding, drawing and encoding take milliseconds, so they run on libuv's threads ------------------- */

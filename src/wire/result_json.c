@@ -379,6 +379,13 @@ void weft_json_model_info(weft_json *j, const weft_model_info *m)
     weft_json_key_int(j, "max_batch", m->max_batch);
     if (m->picture_input)
         weft_json_key_string(j, "picture_input", m->picture_input);
+    if (m->params) {
+        weft_json_key(j, "parameters");
+        weft_json_array_begin(j);
+        for (size_t i = 0; m->params[i]; i++)
+            weft_json_string(j, m->params[i]);
+        weft_json_array_end(j);
+    }
     put_descs(j, "inputs", m->inputs, m->n_inputs);
     put_descs(j, "outputs", m->outputs, m->n_outputs);
     put_fields(j, m->fields, m->n_fields);

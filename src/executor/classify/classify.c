@@ -255,18 +255,19 @@ static weft_status classify_postprocess_run(void *state, const weft_call *call, 
 }
 
 static const char *const aliases[] = {"ImageClsExecutor", "ClassifyExecutor", "image_classification", NULL};
+static const char *const params[] = {"top_k", "min_score", NULL};
 
 const weft_executor weft_executor_classify = {
     .name = "classify",
     .aliases = aliases,
     .summary = "image classification: the best classes of a picture with their scores",
-    .details = "Takes any model with one picture input and one output shaped [batch, classes] (or [batch, classes, 1, 1]). "
-               "Parameters of a call: top_k, min_score.",
+    .details = "Takes any model with one picture input and one output shaped [batch, classes] (or [batch, classes, 1, 1]).",
     .options = options,
     .options_size = sizeof(classify_options),
     .fields = fields,
     .n_fields = sizeof fields / sizeof *fields,
     .picture_input = WEFT_PICTURE_INPUT,
+    .params = params,
     .scratch_bytes = sizeof(classify_request),
     .open = classify_open,
     .plan = classify_plan,

@@ -333,18 +333,19 @@ static weft_status detect_postprocess_run(void *state, const weft_call *call, vo
 }
 
 static const char *const aliases[] = {"DetectExecutor", "ObjectDetectExecutor", "object_detection", NULL};
+static const char *const params[] = {"min_confidence", "max_detections", NULL};
 
 const weft_executor weft_executor_detect = {
     .name = "detect",
     .aliases = aliases,
     .summary = "object detection: label, score and box of each object",
-    .details = "Reads CenterNet (heat map and four distances), YOLOv5/v7, YOLOv8/v9/v11 and exports that end in finished rows. "
-               "Parameters of a call: min_confidence, max_detections.",
+    .details = "Reads CenterNet (heat map and four distances), YOLOv5/v7, YOLOv8/v9/v11 and exports that end in finished rows.",
     .options = options,
     .options_size = sizeof(detect_options),
     .fields = fields,
     .n_fields = sizeof fields / sizeof *fields,
     .picture_input = WEFT_PICTURE_INPUT,
+    .params = params,
     .scratch_bytes = sizeof(detect_request),
     .open = detect_open,
     .plan = detect_plan,

@@ -235,17 +235,19 @@ static weft_status face_postprocess_run(void *state, const weft_call *call, void
 }
 
 static const char *const aliases[] = {"FaceDetectExecutor", "face_detect", NULL};
+static const char *const params[] = {"min_confidence", "max_faces", NULL};
 
 const weft_executor weft_executor_face = {
     .name = "face",
     .aliases = aliases,
     .summary = "face detection: box, score and six points of each face",
-    .details = "Reads BlazeFace models (front 128, back 256, full range 192). Parameters of a call: min_confidence, max_faces.",
+    .details = "Reads BlazeFace models (front 128, back 256, full range 192).",
     .options = options,
     .options_size = sizeof(face_options),
     .fields = fields,
     .n_fields = sizeof fields / sizeof *fields,
     .picture_input = WEFT_PICTURE_INPUT,
+    .params = params,
     .scratch_bytes = sizeof(face_request),
     .open = face_open,
     .plan = face_plan,

@@ -351,6 +351,7 @@ static weft_status ocr_run(void *state, weft_pipe *pipe, const weft_call *call, 
 }
 
 static const char *const aliases[] = {"OcrExecutor", NULL};
+static const char *const params[] = {"min_confidence", "max_texts", NULL};
 
 const weft_executor weft_executor_ocr = {
     .name = "ocr",
@@ -360,13 +361,13 @@ const weft_executor weft_executor_ocr = {
                "is one, sees whether the page stands on its head "
                "(PP-OCR v2 to v5 are such models). With a detector alone answers hold boxes without text; with a recogniser "
                "alone the picture is one line. Lines of one page "
-               "and of several pages share runs where the model batches; the text of a line never depends on the others. "
-               "Parameters of a call: min_confidence, max_texts.",
+               "and of several pages share runs where the model batches; the text of a line never depends on the others.",
     .options = weft_ocr_option_table,
     .options_size = sizeof(weft_ocr_options),
     .fields = fields,
     .n_fields = sizeof fields / sizeof *fields,
     .picture_input = WEFT_PICTURE_INPUT,
+    .params = params,
     .submodels = submodels,
     .open = ocr_open,
     .run = ocr_run,
