@@ -1,10 +1,7 @@
 /* POST /v2/models/{name}[/versions/{version}]/infer.
  *
- *   admit    loop            headers: model, lengths, codings; where the body must lie so that tensors behind the JSON are
- * aligned
- *
+ *   admit    loop            headers: model, lengths, codings; where the body must lie to align tensors behind the JSON
  *   handle   loop or worker  decompress and parse; what may take longer than a moment goes to libuv's threads
- *
  *   submit   loop            one call, or one a picture, to the engine
  *   done     engine threads  the last result posts the exchange home
  *   finish   loop or worker  outputs -> JSON and pieces, compressed when asked for
