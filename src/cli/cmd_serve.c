@@ -119,6 +119,11 @@ static int drain(weft_server *s)
     return dropped == 0 ? WEFT_EXIT_OK : WEFT_EXIT_FAILED;
 }
 
+static uint64_t dropped(void *logs)
+{
+    return weft_log_sink_dropped(logs);
+}
+
 static int serve(const serve_options *o, const weft_config *c, weft_log_sink *logs, int64_t start_ns)
 {
     int exit_code = WEFT_EXIT_FAILED;
@@ -133,6 +138,7 @@ static int serve(const serve_options *o, const weft_config *c, weft_log_sink *lo
     so.port = o->port >= 0 ? o->port : so.port;
     weft_engine *e = weft_cli_engine("serve", c, NULL, &eo, &exit_code);
     weft_server *s = NULL;
+    const weft_server_hooks hooks = {.access = c->log.access ? weft_log_sink_access : NULL, .dropped_lines = dropped, .cookie = logs};
     if (!e)
         return exit_code;
     if (weft_server_create(e, &so, weft_log_sink_write, logs, &s, &err) != WEFT_OK) {
@@ -140,6 +146,7 @@ static int serve(const serve_options *o, const weft_config *c, weft_log_sink *lo
         return weft_cli_fail("serve", &err);
     }
     weft_server_set_config(s, c);
+    weft_server_set_hooks(s, &hooks);
     print_started(o, &so, s, c, (double)(weft_now_ns() - start_ns) / 1e9);
     sigset_t set;
     int sig = 0;

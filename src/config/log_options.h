@@ -14,6 +14,7 @@ typedef struct weft_log_options {
     uint64_t rotate_bytes;   /* a file that grows over this is closed and a new one begun */
     double rotate_age_ms;    /* likewise by age; 0 = never */
     int64_t keep_files;      /* rotated files kept per log */
+    bool access;             /* one line a request in access-STARTTIME.log, or on stderr without a directory */
     double slow_ms;          /* requests slower than this get a line at level warn in the process log; 0 = off */
 } weft_log_options;
 

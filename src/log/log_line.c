@@ -150,3 +150,22 @@ size_t weft_log_line_request(char *buf, size_t capacity, int format, const weft_
         weft_log_line_text(&l, "message", r->error.text);
     return weft_log_line_end(&l);
 }
+
+size_t weft_log_line_access(char *buf, size_t capacity, int format, const weft_access *a)
+{
+    weft_log_line l;
+    weft_log_line_begin(&l, buf, capacity, format, WEFT_LOG_INFO, "access", "");
+    weft_log_line_text(&l, "method", a->method[0] ? a->method : "-");
+    weft_log_line_text(&l, "path", a->path[0] ? a->path : "-");
+    weft_log_line_int(&l, "status", a->status);
+    weft_log_line_ms(&l, "ms", a->total_ns);
+    weft_log_line_int(&l, "received", (int64_t)a->n_received_bytes);
+    weft_log_line_int(&l, "sent", (int64_t)a->n_sent_bytes);
+    if (a->peer[0])
+        weft_log_line_text(&l, "peer", a->peer);
+    if (a->id[0])
+        weft_log_line_text(&l, "id", a->id);
+    if (a->trace[0])
+        weft_log_line_text(&l, "trace", a->trace);
+    return weft_log_line_end(&l);
+}

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/access.h"
 #include "weft/engine.h"
 
 typedef struct weft_log_line {
@@ -24,6 +25,8 @@ void weft_log_line_ms(weft_log_line *l, const char *key, int64_t ns);
 /* Adds the line end; number of bytes. */
 size_t weft_log_line_end(weft_log_line *l);
 
+/* The whole line of an answered HTTP request. */
+size_t weft_log_line_access(char *buf, size_t capacity, int format, const weft_access *a);
 /* The whole line of a finished request: id, status, stage times, rows of its batch, items and bytes of the result, trace. */
 size_t weft_log_line_request(char *buf, size_t capacity, int format, const weft_result *r, const char *trace);
 

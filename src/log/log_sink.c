@@ -24,9 +24,11 @@
 #define LINE_BYTES 2048
 #define MAX_FILES 1024
 
+typedef enum record_to { TO_PROCESS = 0, TO_MODEL, TO_ACCESS } record_to;
+
 typedef struct record {
     uint32_t n_bytes; /* of text; SKIP = go on at the start of the ring */
-    uint32_t to_model;
+    uint32_t to;      /* record_to */
     char model[72];
 } record;
 #define SKIP UINT32_MAX
@@ -41,20 +43,22 @@ struct weft_log_sink {
     uint64_t n_put, n_written, n_dropped, n_dropped_told;
     bool stop, writing;
     weft_thread thread;
-    weft_log_file process;
+    weft_log_file process, access;
     weft_log_file *models; /* opened on first use, MAX_FILES slots; the writing thread's own */
     size_t n_models;
 };
 
 /* ---- the writing thread ------------------------------------------------------------------------------------------------ */
 
-static void write_process(weft_log_sink *s, const char *text, size_t n)
+/* The process log or the access log: stderr where there is no folder, or no room in it. */
+static void write_or_tell(weft_log_sink *s, weft_log_file *f, const char *text, size_t n)
 {
     weft_error err;
-    if (s->directory && weft_log_file_write(&s->process, text, n, &err) == WEFT_OK && !s->process.failed)
+    if (s->directory && weft_log_file_write(f, text, n, &err) == WEFT_OK && !f->failed)
         return;
     if (s->directory)
-        dprintf(STDERR_FILENO, "weft: the process log cannot be written; this line goes to stderr instead: ");
+        dprintf(STDERR_FILENO, "weft: the %s log cannot be written; this line goes to stderr instead: ",
+                f == &s->process ? "process" : "access");
     ssize_t ignored = write(STDERR_FILENO, text, n);
     (void)ignored;
 }
@@ -74,8 +78,8 @@ static weft_log_file *model_file(weft_log_sink *s, const char *model)
 
 static void write_one(weft_log_sink *s, const record *r, const char *text)
 {
-    if (!r->to_model) {
-        write_process(s, text, r->n_bytes);
+    if (r->to != TO_MODEL) {
+        write_or_tell(s, r->to == TO_ACCESS ? &s->access : &s->process, text, r->n_bytes);
         return;
     }
     weft_error err;
@@ -90,7 +94,7 @@ static void tell_dropped(weft_log_sink *s, uint64_t n)
     weft_log_line l;
     weft_log_line_begin(&l, line, sizeof(line), s->options.format, WEFT_LOG_WARN, "log_dropped", "");
     weft_log_line_int(&l, "lines", (int64_t)n);
-    write_process(s, line, weft_log_line_end(&l));
+    write_or_tell(s, &s->process, line, weft_log_line_end(&l));
 }
 
 static size_t record_bytes(size_t n_text)
@@ -146,9 +150,9 @@ static void run(void *arg)
 /* ---- the callers -------------------------------------------------------------------------------------------------------------
  */
 
-static void put(weft_log_sink *s, bool to_model, const char *model, const char *text, size_t n)
+static void put(weft_log_sink *s, record_to to, const char *model, const char *text, size_t n)
 {
-    record r = {.n_bytes = (uint32_t)n, .to_model = to_model};
+    record r = {.n_bytes = (uint32_t)n, .to = to};
     snprintf(r.model, sizeof(r.model), "%s", model);
     size_t need = record_bytes(n);
     weft_lock_take(&s->lock);
@@ -184,7 +188,7 @@ void weft_log_sink_write(void *cookie, weft_log_level level, const char *event, 
     weft_log_line l;
     weft_log_line_begin(&l, text, sizeof(text), s->options.format, level, event, model);
     weft_log_line_text(&l, "message", line);
-    put(s, false, "", text, weft_log_line_end(&l));
+    put(s, TO_PROCESS, "", text, weft_log_line_end(&l));
 }
 
 void weft_log_sink_observe(void *cookie, const weft_result *r, const char *trace)
@@ -197,9 +201,17 @@ void weft_log_sink_observe(void *cookie, const weft_result *r, const char *trace
     char text[LINE_BYTES];
     size_t n = weft_log_line_request(text, sizeof(text), s->options.format, r, trace);
     if (to_model)
-        put(s, true, r->model, text, n);
+        put(s, TO_MODEL, r->model, text, n);
     if (slow)
-        put(s, false, "", text, n);
+        put(s, TO_PROCESS, "", text, n);
+}
+
+void weft_log_sink_access(void *cookie, const weft_access *a)
+{
+    weft_log_sink *s = cookie;
+    char text[LINE_BYTES];
+    size_t n = weft_log_line_access(text, sizeof(text), s->options.format, a);
+    put(s, TO_ACCESS, "", text, n);
 }
 
 void weft_log_sink_flush(weft_log_sink *s)
@@ -262,6 +274,8 @@ weft_status weft_log_sink_create(const weft_log_options *options, weft_log_sink 
         st = make_directory(s->directory, err);
     weft_log_file_init(&s->process, s->directory, "weft", options->rotate_bytes, weft_ms_to_ns(options->rotate_age_ms),
                        options->keep_files);
+    weft_log_file_init(&s->access, s->directory, "access", options->rotate_bytes, weft_ms_to_ns(options->rotate_age_ms),
+                       options->keep_files);
     if (st == WEFT_OK)
         st = weft_thread_start(&s->thread, "weft-log", run, s, err);
     if (st != WEFT_OK)
@@ -282,6 +296,7 @@ void weft_log_sink_destroy(weft_log_sink **sp)
     weft_lock_drop(&s->lock);
     weft_thread_join(&s->thread);
     weft_log_file_fini(&s->process);
+    weft_log_file_fini(&s->access);
     for (size_t i = 0; s->models && i < s->n_models; i++)
         weft_log_file_fini(&s->models[i]);
     weft_cond_fini(&s->filled);

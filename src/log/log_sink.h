@@ -1,4 +1,5 @@
-/* Logs of a serving process: one process log, one log a model (name and start time in the file name), rotated by size and age.
+/* Logs of a serving process: one process log, one log a model, an access log (name and start time in the file name), rotated by
+ * size and age.
  *
  * Asynchronous: a caller formats its line into a ring and goes on; one thread writes. When the ring is full the line is dropped
  * and counted, and the count is written as soon as there is room, so that a slow disk never slows an answer and nothing is lost
@@ -6,6 +7,7 @@
 #ifndef WEFT_LOG_LOG_SINK_H
 #define WEFT_LOG_LOG_SINK_H
 
+#include "base/access.h"
 #include "config/log_options.h"
 #include "weft/engine.h"
 
@@ -21,6 +23,9 @@ void weft_log_sink_destroy(weft_log_sink **s);
 void weft_log_sink_write(void *cookie, weft_log_level level, const char *event, const char *model, const char *line);
 /* A weft_observe_fn: the request's line in its model's log, and in the process log when it was slow. */
 void weft_log_sink_observe(void *cookie, const weft_result *r, const char *trace);
+/* A weft_access_fn: cookie is the sink. The request's line in access-STARTTIME.log, or on stderr without a directory; whoever
+ * wants none (options->access) does not call it. */
+void weft_log_sink_access(void *cookie, const weft_access *a);
 /* Waits until everything handed in so far is with the system. */
 void weft_log_sink_flush(weft_log_sink *s);
 /* Lines dropped so far. */

@@ -6,6 +6,7 @@
  *   in engine  loop (infer)            abandon; the engine's threads only touch refs, result and the mailbox
  *   home       loop (mailbox)          route->finish, then reply or fail
  *   answered   loop                    nothing; ends with the last reference */
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,7 @@ weft_exchange *weft_exchange_create(weft_loop *loop, const weft_door *door, weft
     x->loop = loop;
     x->door = door;
     x->conn = conn;
+    x->started_ns = weft_now_ns();
     atomic_init(&x->refs, 1);
     weft_buffer_init(&x->answer, 0);
     atomic_fetch_add(&loop->server->n_exchanges, 1);
@@ -69,6 +71,59 @@ bool weft_exchange_body_reserve(weft_exchange *x, size_t n)
     return true;
 }
 
+/* ---- what is counted and logged about an answer --------------------------------------------------------------------------- */
+
+static void peer_text(const weft_exchange *x, char *text, size_t n)
+{
+    struct sockaddr_storage a;
+    char host[64] = "";
+    int n_a = sizeof(a), port = 0;
+    snprintf(text, n, "%s", x->conn && x->conn->io.handle.type == UV_NAMED_PIPE ? "unix" : "");
+    if (!x->conn || x->conn->io.handle.type != UV_TCP || uv_tcp_getpeername(&x->conn->io.tcp, (struct sockaddr *)&a, &n_a) < 0)
+        return;
+    if (a.ss_family == AF_INET6) {
+        uv_ip6_name((struct sockaddr_in6 *)&a, host, sizeof(host));
+        port = ntohs(((struct sockaddr_in6 *)&a)->sin6_port);
+    } else {
+        uv_ip4_name((struct sockaddr_in *)&a, host, sizeof(host));
+        port = ntohs(((struct sockaddr_in *)&a)->sin_port);
+    }
+    snprintf(text, n, a.ss_family == AF_INET6 ? "[%s]:%d" : "%s:%d", host, port);
+}
+
+static const weft_server_hooks *access_hooks(const weft_exchange *x)
+{
+    const weft_server_hooks *h = atomic_load_explicit(&x->loop->server->hooks, memory_order_acquire);
+    return h && h->access ? h : NULL;
+}
+
+/* Once for each exchange: when it has its answer, or its client has left without one. */
+static void count_answer(weft_exchange *x, int status)
+{
+    int64_t ns = weft_now_ns() - x->started_ns;
+    if (x->counted)
+        return;
+    x->counted = true;
+    weft_http_count_answer(&x->loop->counters, weft_route_index(x->route), status, ns);
+    const weft_server_hooks *h = access_hooks(x);
+    if (!h)
+        return;
+    char peer[80];
+    peer_text(x, peer, sizeof(peer));
+    weft_access a = {.method = weft_http_method_name(x->method),
+                     .path = x->target,
+                     .peer = peer,
+                     .id = x->id,
+                     .trace = x->trace,
+                     .status = status,
+                     .n_received_bytes = x->n_body,
+                     .n_sent_bytes = x->head_only ? 0 : x->answer.n_bytes,
+                     .total_ns = ns};
+    for (size_t i = 0; i < x->n_more && !x->head_only; i++)
+        a.n_sent_bytes += x->more[i].len;
+    h->access(h->cookie, &a);
+}
+
 void weft_exchange_reply(weft_exchange *x, int status, const char *content_type)
 {
     weft_assert(!x->answered);
@@ -93,6 +148,7 @@ void weft_exchange_reply(weft_exchange *x, int status, const char *content_type)
         x->status = 503;
         x->answer_type = "application/json";
     }
+    count_answer(x, x->status);
     if (x->conn)
         x->door->answer(x);
 }
@@ -129,6 +185,7 @@ void weft_exchange_fail(weft_exchange *x, const weft_error *err)
     if (x->door->fail) {
         weft_assert(!x->answered);
         x->answered = true;
+        count_answer(x, weft_status_http(err->status));
         if (x->conn)
             x->door->fail(x, err);
         return;
@@ -142,6 +199,18 @@ void weft_exchange_fail(weft_exchange *x, const weft_error *err)
                  (long long)((err->retry_after_ms + 999) / 1000), (long long)err->retry_after_ms);
     weft_buffer_putc(&x->answer, '\n');
     weft_exchange_reply(x, http_status_of(x, err->status), "application/json");
+}
+
+/* RFC 9110, section 15.5.6: a 405 names what is allowed. */
+static void put_allow(weft_exchange *x, int http_status)
+{
+    size_t n = 0;
+    for (int m = WEFT_HTTP_GET; http_status == 405 && m <= WEFT_HTTP_OPTIONS; m++)
+        if (x->allow & (1u << m))
+            n += (size_t)snprintf(x->answer_headers + n, sizeof(x->answer_headers) - n, "%s%s",
+                                  n ? ", " : "Allow: ", weft_http_method_name((weft_http_method)m));
+    if (n)
+        snprintf(x->answer_headers + n, sizeof(x->answer_headers) - n, "\r\n");
 }
 
 void weft_exchange_fail_status(weft_exchange *x, int http_status, const char *code, const char *fmt, ...)
@@ -165,6 +234,7 @@ void weft_exchange_fail_status(weft_exchange *x, int http_status, const char *co
         weft_json_object_end(&j);
         weft_json_object_end(&j);
     }
+    put_allow(x, http_status);
     weft_buffer_putc(&x->answer, '\n');
     weft_exchange_reply(x, http_status, "application/json");
 }
@@ -189,9 +259,15 @@ bool weft_exchange_open(weft_exchange *x, const weft_http_head *h)
     x->head_only = h->method == WEFT_HTTP_HEAD;
     x->v2 = h->path.n >= 3 && memcmp(h->path.p, "/v2", 3) == 0 && (h->path.n == 3 || h->path.p[3] == '/');
     copy_header(h, "x-request-id", x->id, sizeof(x->id));
-    copy_header(h, "traceparent", x->trace, sizeof(x->trace));
+    weft_trace_from_head(h, x->trace);
     copy_header(h, "content-type", x->content_type, sizeof(x->content_type));
+    x->method = h->method;
+    if (access_hooks(x))
+        snprintf(x->target, sizeof(x->target), "%.*s%s%.*s", (int)h->path.n, h->path.p, h->query.n ? "?" : "", (int)h->query.n,
+                 h->query.n ? h->query.p : "");
     x->route = weft_route_find(h, x->model, x->version, sizeof(x->model), &status);
+    if (!x->route)
+        x->allow = weft_route_methods(h);
     if (!x->route)
         weft_exchange_fail_status(x, status, status == 405 ? "METHOD" : "NOT_FOUND",
                                   status == 405 ? "%.*s exists, but not with this method; GET / lists what is served."
@@ -217,6 +293,7 @@ void weft_exchange_fail_too_large(weft_exchange *x)
 
 void weft_exchange_abandon(weft_exchange *x)
 {
+    count_answer(x, 499);
     x->conn = NULL;
     x->stream = NULL;
     if (x->in_engine && x->cancel)

@@ -158,6 +158,8 @@ static void answer(weft_exchange *x)
         bufs[n_bufs++] = x->more[i];
     if (x->head_only)
         n_bufs = 1;
+    for (unsigned i = 0; i < n_bufs; i++)
+        weft_counter_add(&c->loop->counters.sent_bytes, bufs[i].len);
     c->state = WEFT_CONN_WRITE;
     c->deadline_ns = deadline_in(options(c)->write_timeout_ms);
     c->write.data = c;
@@ -334,6 +336,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     weft_conn *c = stream->data;
     if (n == 0)
         return;
+    if (n > 0)
+        weft_counter_add(&c->loop->counters.received_bytes, (uint64_t)n);
     if (n ==
         UV_ENOBUFS) { /* a pipelining client has filled the buffer while its request is worked on: read on when it is answered */
         uv_read_stop(stream);
@@ -394,6 +398,7 @@ void weft_conn_accept(weft_loop *loop, uv_stream_t *listener)
     }
     c->io.handle.data = c;
     atomic_fetch_add(&s->n_conns, 1);
+    weft_counter_add(&loop->counters.accepted, 1);
     c->in_capacity = (size_t)s->options.max_head_bytes + 4096;
     c->in = weft_chunk_take(s->pool, c->in_capacity);
     weft_node_push_back(&loop->conns, &c->node);

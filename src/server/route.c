@@ -1,6 +1,9 @@
 /* The table of what is served. */
 #include <string.h>
 
+#include "server/docs_page.h"
+#include "server/metrics.h"
+#include "server/openapi.h"
 #include "server/server_internal.h"
 #include "server/v2_http.h"
 
@@ -15,6 +18,9 @@ const weft_route weft_routes[] = {
     {WEFT_HTTP_GET, "/", NULL, weft_root_handle, NULL, false, "this list"},
     {WEFT_HTTP_GET, "/healthz", NULL, weft_healthz_handle, NULL, false,
      "state of the process and of every model; 503 when it is not ready"},
+    {WEFT_HTTP_GET, "/metrics", NULL, weft_metrics_handle, NULL, false, "figures for Prometheus; OpenMetrics by Accept"},
+    {WEFT_HTTP_GET, "/openapi.json", NULL, weft_openapi_handle, NULL, false, "this interface as OpenAPI 3.1, with the loaded models"},
+    {WEFT_HTTP_GET, "/docs", NULL, weft_docs_handle, NULL, false, "a page to read about the interface and to try it"},
     {WEFT_HTTP_GET, "/v2/health/live", NULL, weft_live_handle, NULL, false, "200 while the process answers"},
     {WEFT_HTTP_GET, "/v2/health/ready", NULL, weft_ready_handle, NULL, false, "200 when every required model is ready, else 503"},
     {WEFT_HTTP_GET, "/v1/models", NULL, weft_models_handle, NULL, false, "the models with their states and shapes"},
@@ -73,4 +79,44 @@ const weft_route *weft_route_find(const weft_http_head *head, char *model, char 
         *status = 405;
     }
     return NULL;
+}
+
+size_t weft_route_index(const weft_route *r)
+{
+    const size_t n = sizeof(weft_routes) / sizeof(weft_routes[0]);
+    _Static_assert(sizeof(weft_routes) / sizeof(weft_routes[0]) <= WEFT_ROUTE_OTHER, "http_counters.h has too few columns");
+    if (!r)
+        return WEFT_ROUTE_NONE;
+    return r >= weft_routes && r < weft_routes + n ? (size_t)(r - weft_routes) : WEFT_ROUTE_OTHER;
+}
+
+unsigned weft_route_methods(const weft_http_head *head)
+{
+    char model[65], version[65];
+    unsigned mask = 0;
+    for (const weft_route *r = weft_routes; r->pattern; r++)
+        if (path_fits(r->pattern, head->path, model, version, sizeof(model)))
+            mask |= 1u << r->method | (r->method == WEFT_HTTP_GET ? 1u << WEFT_HTTP_HEAD : 0);
+    return mask;
+}
+
+void weft_route_path(const weft_route *r, char *path, size_t n_path)
+{
+    static const char *const captures[] = {"{name}", "{version}"};
+    size_t n = 0, k = 0;
+    for (const char *p = r->pattern; *p && n + 10 < n_path; p++) {
+        if (*p != '{') {
+            path[n++] = *p;
+            continue;
+        }
+        n += (size_t)(stpcpy(path + n, captures[k++ > 0]) - (path + n));
+        p++;
+    }
+    path[n] = 0;
+}
+
+const char *weft_http_method_name(weft_http_method m)
+{
+    static const char *const names[] = {"", "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"};
+    return (unsigned)m < sizeof(names) / sizeof(names[0]) ? names[m] : "";
 }

@@ -6,6 +6,7 @@
 #ifndef WEFT_SERVER_SERVER_H
 #define WEFT_SERVER_SERVER_H
 
+#include "base/access.h"
 #include "config/server_options.h"
 #include "weft/engine.h"
 
@@ -19,6 +20,14 @@ weft_status weft_server_create(weft_engine *engine, const weft_server_options *o
  * the server or be replaced before it goes. Any thread. */
 struct weft_config;
 void weft_server_set_config(weft_server *s, const struct weft_config *config);
+/* What the program around the server gives and takes. Every function may be NULL. */
+typedef struct weft_server_hooks {
+    weft_access_fn access;                   /* one call for each answered request, on a loop's thread */
+    uint64_t (*dropped_lines)(void *cookie); /* for weft_log_dropped_lines_total; any thread */
+    void *cookie;
+} weft_server_hooks;
+/* hooks: must outlive the server; NULL, as at first, = none. Any thread. */
+void weft_server_set_hooks(weft_server *s, const weft_server_hooks *hooks);
 /* The TCP port it listens on. */
 int weft_server_port(const weft_server *s);
 /* Ordered end: readiness says no at once; after drain_grace_ms nothing new is accepted; what was accepted is answered; idle

@@ -15,8 +15,10 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "base/lock.h"
+#include "server/http_counters.h"
 #include "server/http_parse.h"
 #include "server/server.h"
+#include "server/trace_context.h"
 #include "weft/engine.h"
 
 typedef struct weft_loop weft_loop;
@@ -41,6 +43,7 @@ struct weft_server {
     _Atomic int64_t n_exchanges;                /* alive, engine's references included */
     _Atomic int n_changes;                      /* loads and unloads at work, each on a thread of its own */
     _Atomic(const struct weft_config *) config; /* what may be loaded by name, or NULL */
+    _Atomic(const weft_server_hooks *) hooks;   /* or NULL */
     _Atomic uint64_t n_answered;
     _Atomic uint64_t body_bytes; /* held by bodies of HTTP/2 and gRPC: server.max_bodies_bytes */
     int64_t started_unix_ns;
@@ -60,6 +63,7 @@ struct weft_loop {
     weft_lock lock;    /* guards mailbox and order */
     weft_node mailbox; /* exchanges whose answer has come */
     enum { WEFT_LOOP_RUN = 0, WEFT_LOOP_DRAIN, WEFT_LOOP_STOP } order;
+    weft_http_counters counters; /* written by the loop's thread only */
 };
 
 typedef enum weft_conn_state {
@@ -112,10 +116,14 @@ struct weft_exchange {
     uint64_t charged_bytes; /* of the server's budget for bodies; given back with the exchange */
     _Atomic int refs;
     const weft_route *route;
+    int64_t started_ns; /* the head had come */
+    weft_http_method method;
+    unsigned allow;   /* with 405: bit m = method m is served at this path */
+    char target[256]; /* path and query, cut; only while somebody takes access lines */
     char model[65];
     char version[65]; /* second capture of the route */
     char id[129];
-    char trace[64];
+    char trace[WEFT_TRACE_BYTES]; /* traceparent of this server's own span, or "" */
     bool head_only; /* HEAD: no body in the answer */
     bool draw;
     bool v2;              /* below /v2: errors have the shape of the Open Inference Protocol, {"error": text} */
@@ -137,6 +145,7 @@ struct weft_exchange {
     weft_result *result;
     uint64_t ticket;
     bool in_engine, answered;
+    bool counted; /* its answer, or that nobody waited for it */
     int status;
     const char *answer_type;
     char answer_headers[256]; /* further header lines, each with CRLF */
@@ -165,6 +174,14 @@ struct weft_route {
 extern const weft_route weft_routes[];
 /* The route for method and path, with what it captures in model and version (n bytes each); NULL: *status is 404 or 405. */
 const weft_route *weft_route_find(const weft_http_head *head, char *model, char *version, size_t n, int *status);
+
+/* Its line in the table; WEFT_ROUTE_NONE when NULL, WEFT_ROUTE_OTHER when it is another door's. */
+size_t weft_route_index(const weft_route *r);
+/* Bit m is set when method m is served at the head's path. */
+unsigned weft_route_methods(const weft_http_head *head);
+/* "/v1/models/{name}/predict" */
+void weft_route_path(const weft_route *r, char *path, size_t n);
+const char *weft_http_method_name(weft_http_method m); /* "GET"; "" for OTHER */
 
 /* ---- http_conn.c ---- */
 void weft_conn_accept(weft_loop *loop, uv_stream_t *listener);
@@ -198,6 +215,9 @@ void weft_exchange_infer(weft_exchange *x, const weft_call *call);
 /* ---- admin.c ---- */
 /* May this request change what is served? By server.admin and where it comes from; FORBIDDEN otherwise. On the loop. */
 bool weft_admin_allowed(const weft_exchange *x, const weft_http_head *head, weft_error *err);
+
+/* status.c: not draining, and every required model serves. */
+bool weft_server_is_ready(weft_server *s);
 
 /* ---- predict.c, status.c ---- */
 bool weft_predict_admit(weft_exchange *x, const weft_http_head *head);

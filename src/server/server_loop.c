@@ -251,6 +251,11 @@ void weft_server_set_config(weft_server *s, const struct weft_config *config)
     atomic_store(&s->config, config);
 }
 
+void weft_server_set_hooks(weft_server *s, const weft_server_hooks *hooks)
+{
+    atomic_store(&s->hooks, hooks);
+}
+
 int weft_server_port(const weft_server *s)
 {
     return s->port;

@@ -36,6 +36,12 @@ static bool is_ready(weft_server *s, readiness *r)
     return !atomic_load(&s->not_ready) && r->n_required == r->n_required_ready;
 }
 
+bool weft_server_is_ready(weft_server *s)
+{
+    readiness r;
+    return is_ready(s, &r);
+}
+
 void weft_live_handle(weft_exchange *x, const weft_http_head *head)
 {
     (void)head;
@@ -168,27 +174,17 @@ void weft_healthz_handle(weft_exchange *x, const weft_http_head *head)
 }
 
 /* "GET /v2/models/{name}/versions/{version}": what it does */
-static void put_route(weft_json *j, const char *method, const weft_route *r)
+static void put_route(weft_json *j, const weft_route *r)
 {
-    static const char *const captures[] = {"{name}", "{version}"};
-    char key[160];
-    size_t n = (size_t)snprintf(key, sizeof(key), "%s ", method), k = 0;
-    for (const char *p = r->pattern; *p && n + 10 < sizeof(key); p++) {
-        if (*p != '{') {
-            key[n++] = *p;
-            continue;
-        }
-        n += (size_t)snprintf(key + n, sizeof(key) - n, "%s", captures[k++ > 0]);
-        p++;
-    }
-    key[n] = 0;
+    char path[160], key[176];
+    weft_route_path(r, path, sizeof(path));
+    snprintf(key, sizeof(key), "%s %s", weft_http_method_name(r->method), path);
     weft_json_key_string(j, key, r->help);
 }
 
 void weft_root_handle(weft_exchange *x, const weft_http_head *head)
 {
     (void)head;
-    static const char *const methods[] = {"?", "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"};
     weft_json j;
     weft_json_init(&j, &x->answer);
     weft_json_object_begin(&j);
@@ -199,7 +195,7 @@ void weft_root_handle(weft_exchange *x, const weft_http_head *head)
     for (const weft_route *r = weft_routes; r->pattern; r++) {
         if (!r->help) /* another spelling of the one above */
             continue;
-        put_route(&j, methods[r->method], r);
+        put_route(&j, r);
     }
     weft_json_object_end(&j);
     weft_json_object_end(&j);

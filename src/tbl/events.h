@@ -19,6 +19,7 @@
     X(ONNXRUNTIME, "onnxruntime", INFO, "text", "a message of the runtime itself, or of the backend about it")                     \
     X(OCR, "ocr", INFO, "text", "how the pipeline understood its models; a warning when it reads less than one may expect")        \
     X(REQUEST, "request", INFO, "id status total_ms queue_ms preprocess_ms run_ms postprocess_ms batch items bytes", "one finished request; a warning when it failed or was slow") \
+    X(ACCESS, "access", INFO, "method path status ms received sent peer id trace", "one answered HTTP request (log.access); status 499: the client left before its answer") \
     X(LOG_DROPPED, "log_dropped", WARN, "lines", "the disk was too slow, and so many lines were left out")
 
 typedef enum weft_event {
