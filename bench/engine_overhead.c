@@ -294,7 +294,7 @@ static void bench_null(int64_t cores)
     printf("null backend, %lld core token%s\n", (long long)cores, cores > 1 ? "s" : "");
     printf("  16 outstanding: engine %.2f us CPU a run (%.2f with a deadline), %.2f us wall, %ld runs\n", f.cpu_us, g.cpu_us,
            f.wall_us, f.n);
-    lone(e, "m", 0, "inputs borrowed:");
+    lone(e, "m", 0, "no deadline:");
     lone(e, "m", 60000, "with a deadline:");
     weft_engine_destroy(&e);
 }
@@ -324,7 +324,7 @@ int main(int argc, char **argv)
         printf("  backend alone:  %.2f us CPU a run, %.2f us wall\n", alone.cpu_us, alone.wall_us);
         printf("  16 outstanding: %.2f us CPU a run, %.2f us wall: the engine takes %.2f us (%.2f of the run)\n", f.cpu_us,
                f.wall_us, f.cpu_us - alone.cpu_us, (f.cpu_us - alone.cpu_us) / alone.cpu_us);
-        lone(e, "m", 0, "inputs borrowed:");
+        lone(e, "m", 0, "no deadline:");
         weft_engine_destroy(&e);
     }
     return 0;

@@ -32,6 +32,7 @@ static void explain(const weft_request *r, weft_error *err)
         break;
     case WEFT_WHY_UNHEALTHY:
         weft_fail(err, WEFT_E_UNAVAILABLE, "the model \"%s\" became unhealthy before the request ran; try again later", name);
+        err->retry_after_ms = 1000;
         break;
     case WEFT_WHY_CLOSING:
         weft_fail(err, WEFT_E_CANCELLED, "the engine is shutting down");

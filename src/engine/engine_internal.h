@@ -624,7 +624,7 @@ void weft_pipe_resume(weft_pipe *p);        /* waits until it has a token */
 void weft_group_give_up(weft_request *sub); /* its run takes too long: reported as failed while the run still holds its memory */
 void weft_pipe_lose(weft_pipe *p);          /* a run that holds its memory is lost */
 weft_status weft_pipe_spare(weft_model *m, weft_error *err); /* one more thread; not under the lock */
-bool weft_pipe_is_mine(const weft_pipe *p); /* of this thread */
+bool weft_pipe_is_mine(const weft_pipe *p);                  /* of this thread */
 /* Takes the scheduler's lock. The work on a sub-call is over. */
 void weft_group_done(weft_request *sub);
 

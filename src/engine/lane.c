@@ -47,7 +47,7 @@ const weft_claim *weft_contest_winner(const weft_lane *l, const weft_contest *c,
     if (!c->any)
         return NULL;
     /* Within a level the fair share decides; age counts only against priority. */
-    if (c->any_aged && c->aged.level < c->best.level && l->starve_credit_ns >= 0) {
+    if (c->any_aged && c->aged.level < c->best.level && l->starve_credit_ns >= -l->starve_slack_ns) {
         *starved = true;
         return &c->aged;
     }
@@ -91,5 +91,7 @@ void weft_lane_charge(weft_lane *l, weft_share *s, int64_t predicted_ns, int64_t
 void weft_lane_correct(weft_lane *l, weft_share *s, int64_t predicted_ns, int64_t actual_ns, int64_t tokens, bool starved)
 {
     s->vtime_ns += weighted(s, actual_ns - predicted_ns, tokens);
+    if (starved)
+        l->starve_slack_ns = actual_ns * tokens / 16;
     credit(l, actual_ns - predicted_ns, tokens, starved);
 }

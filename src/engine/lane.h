@@ -32,7 +32,9 @@ typedef struct weft_share {
 typedef struct weft_lane {
     int64_t vnow_ns; /* virtual time of the last grant */
     int64_t max_starve_ns;
-    int64_t starve_credit_ns; /* starved work may go first while this is >= 0 */
+    int64_t starve_credit_ns; /* <= 0: what starved work has had and the others have not yet; nearly 0 lets it go first again */
+    int64_t
+        starve_slack_ns; /* "nearly": a sixteenth of its last run, so that equal runs alternate although their times scatter */
 } weft_lane;
 
 /* What a claim is for, nearest to an answer first. */

@@ -13,7 +13,8 @@ void weft_pipe_grant_start(weft_model *m, weft_request *r, int64_t now_ns, bool 
 {
     weft_pipe_thread *t = weft_container_of(weft_node_pop_front(&m->pipe_idle), weft_pipe_thread, idle_node);
     weft_pipe *p = &t->pipe;
-    *p = (weft_pipe){.thread = t, .request = r, .has_token = true, .started_ns = now_ns, .token_since_ns = now_ns, .starved = starved};
+    *p = (weft_pipe){
+        .thread = t, .request = r, .has_token = true, .started_ns = now_ns, .token_since_ns = now_ns, .starved = starved};
     weft_member_init(&p->member);
     p->q.level = r->level;
     p->q.arrival_ns = r->arrival_ns;

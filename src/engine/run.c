@@ -367,11 +367,20 @@ static bool server_fault(const weft_instance *i, weft_fault fault)
     return fault != WEFT_FAULT_REQUEST && !(fault == WEFT_FAULT_TIMEOUT && i->abandoned);
 }
 
+/* The server's failure is known before anybody is answered, so that who asks again at once meets the model's new state. */
+static void note_failure(weft_model *m, const run_outcome *o, const weft_error *err)
+{
+    weft_engine *e = m->engine;
+    weft_engine_log(e, WEFT_LOG_WARN, "run.failed", m->config.name, "%s", err->text);
+    weft_lock_take(&e->sched);
+    weft_health_failure(m, o->fault, err->text);
+    weft_lock_drop(&e->sched);
+}
+
 static void run_failed(weft_instance *i, const run_outcome *o)
 {
     weft_model *m = i->model;
-    weft_engine *e = m->engine;
-    int64_t now = weft_engine_now(e);
+    int64_t now = weft_engine_now(m->engine);
     bool again = false;
     weft_error err;
     client_error(i, o, &err);
@@ -380,17 +389,14 @@ static void run_failed(weft_instance *i, const run_outcome *o)
         p->run_ns = o->run_ns;
         p->run_again = retry(i, p, o->fault, now);
         again |= p->run_again;
-        if (!p->run_again)
-            weft_finish_failed(p->request, &err);
     }
     if (again)
         weft_stats_count(m, &m->stats.splits);
-    if (!again && server_fault(i, o->fault)) {
-        weft_engine_log(e, WEFT_LOG_WARN, "run.failed", m->config.name, "%s", err.text);
-        weft_lock_take(&e->sched);
-        weft_health_failure(m, o->fault, err.text);
-        weft_lock_drop(&e->sched);
-    }
+    else if (server_fault(i, o->fault))
+        note_failure(m, o, &err);
+    for (size_t k = 0; k < i->n_parts; k++)
+        if (!i->parts[k]->run_again)
+            weft_finish_failed(i->parts[k]->request, &err);
 }
 
 /* ---- the end of a run ---- */

@@ -160,7 +160,7 @@ static void test_a_flood_of_low_priority_takes_at_most_half(void **state)
         now = simulate(&l, s, 2, now, now + 1);
     }
     double share = (double)s[1].used_ns / (double)(s[0].used_ns + s[1].used_ns);
-    assert_true(share > 0.49);
+    assert_true(share > 0.47 && share < 0.6);
     assert_true(s[0].n_runs > 10); /* and it does run */
 }
 
