@@ -43,25 +43,6 @@ static v2_job *job_of(const weft_exchange *x)
 
 /* ---- the head -------------------------------------------------------------------------------------------------------------- */
 
-/* W3C trace context: version-traceid-parentid-flags, lower case, ids not all zero. Anything else is not passed on. */
-static bool trace_valid(const char *s)
-{
-    static const int dashes[] = {2, 35, 52};
-    size_t n = strlen(s);
-    if (n < 55 || (n > 55 && s[55] != '-') || strncmp(s, "ff", 2) == 0 || (n > 55 && strncmp(s, "00", 2) == 0))
-        return false;
-    for (int i = 0, d = 0; i < 55; i++) {
-        if (d < 3 && i == dashes[d]) {
-            if (s[i] != '-')
-                return false;
-            d++;
-        } else if (!strchr("0123456789abcdef", s[i])) {
-            return false;
-        }
-    }
-    return strspn(s + 3, "0") < 32 && strspn(s + 36, "0") < 16;
-}
-
 static bool read_length(const weft_http_slice *v, uint64_t *out)
 {
     *out = 0;
@@ -116,8 +97,6 @@ bool weft_v2_infer_admit(weft_exchange *x, const weft_http_head *head)
         weft_exchange_fail(x, &err);
         return false;
     }
-    if (x->trace[0] && !trace_valid(x->trace))
-        x->trace[0] = 0;
     if (weft_v2_job_init(&job->base, x, x->model, x->version, &err) != WEFT_OK) {
         weft_exchange_fail(x, &err);
         return false;
