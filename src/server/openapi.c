@@ -145,9 +145,9 @@ static void put_draw_parameter(weft_json *j)
     weft_json_object_end(j);
 }
 
-static void put_parameters(weft_json *j, const weft_route *r, const operation *op, bool concrete)
+static void put_parameters(weft_json *j, const weft_route *r, const operation *op, const weft_model_info *model)
 {
-    size_t captures = concrete ? 0 : n_captures(r->pattern);
+    size_t captures = model ? 0 : n_captures(r->pattern);
     weft_json_key(j, "parameters");
     weft_json_array_begin(j);
     if (captures > 0)
@@ -159,6 +159,8 @@ static void put_parameters(weft_json *j, const weft_route *r, const operation *o
         put_number_parameter(j, "timeout_ms", 1, 86400000, "the answer is wanted within this time; else 504");
         put_number_parameter(j, "priority", WEFT_PRIORITY_MIN, WEFT_PRIORITY_MAX, "larger is sooner");
     }
+    for (const char *const *p = model ? model->params : NULL; p && *p; p++)
+        put_text_parameter(j, *p, "query", "as in the configuration of this model's executor");
     if (op->body == PICTURE_BODY || op->body == INFER_BODY) {
         put_text_parameter(j, "X-Request-Id", "header", "comes back with the answer and stands in the logs");
         put_text_parameter(j, "traceparent", "header", "W3C trace context; the answer carries this server's span");
@@ -287,7 +289,7 @@ static void put_answers(weft_json *j, const weft_route *r, const operation *op, 
 /* ---- paths ---------------------------------------------------------------------------------------------------------------- */
 
 /* model NULL: the route itself. Else that model's own path of it. */
-static void put_operation(weft_json *j, const weft_route *r, const char *model)
+static void put_operation(weft_json *j, const weft_route *r, const weft_model_info *model)
 {
     static const char *const verbs[] = {"", "get", "head", "post", "put", "delete", "options"};
     const operation *op = operation_of(r);
@@ -298,7 +300,7 @@ static void put_operation(weft_json *j, const weft_route *r, const char *model)
     weft_json_object_begin(j);
     size_t captures = n_captures(r->pattern);
     const char *more = op->handle == weft_v2_stats_handle && captures == 0 ? "All" : captures > 1 ? "OfVersion" : "";
-    snprintf(text, sizeof(text), "%s%s%s%s", op->id, more, model ? "." : "", model ? model : "");
+    snprintf(text, sizeof(text), "%s%s%s%s", op->id, more, model ? "." : "", model ? model->name : "");
     weft_json_key_string(j, "operationId", text);
     weft_json_key(j, "tags");
     weft_json_array_begin(j);
@@ -307,10 +309,10 @@ static void put_operation(weft_json *j, const weft_route *r, const char *model)
     /* the spelling with a version stands behind the one without, which has the text */
     const char *help = r->help ? r->help : r > weft_routes && r[-1].help ? r[-1].help : "";
     weft_json_key_string(j, "summary", help);
-    put_parameters(j, r, op, model != NULL);
+    put_parameters(j, r, op, model);
     if (op->body)
         put_body(j, op);
-    snprintf(text, sizeof(text), "Result.%s", model ? model : "");
+    snprintf(text, sizeof(text), "Result.%s", model ? model->name : "");
     put_answers(j, r, op, model ? text : NULL);
     weft_json_object_end(j);
 }
@@ -348,7 +350,7 @@ static void put_model_path(void *cookie, const weft_model_info *info)
     snprintf(path, sizeof(path), "/v1/models/%s/predict", info->name);
     weft_json_key(j, path);
     weft_json_object_begin(j);
-    put_operation(j, r, info->name);
+    put_operation(j, r, info);
     weft_json_object_end(j);
 }
 
