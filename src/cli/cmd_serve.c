@@ -14,19 +14,20 @@
 
 typedef struct serve_options {
     const char *config, *host, *log_dir;
-    int64_t port; /* -1 = from the configuration */
+    int64_t port, grpc_port; /* INT64_MIN = from the configuration */
     bool json;
 } serve_options;
 
 static const struct option long_options[] = {{"config", required_argument, NULL, 'c'}, {"host", required_argument, NULL, 'H'},
                                              {"port", required_argument, NULL, 'p'},   {"log-dir", required_argument, NULL, 'l'},
+                                             {"grpc-port", required_argument, NULL, 'g'},
                                              {"json", no_argument, NULL, 'j'},         {NULL, 0, NULL, 0}};
 
 static int parse(int argc, char **argv, serve_options *o)
 {
     int c;
     opterr = 0;
-    o->port = -1;
+    o->port = o->grpc_port = INT64_MIN;
     while ((c = getopt_long(argc, argv, "c:p:", long_options, NULL)) != -1) {
         char *end;
         switch (c) {
@@ -40,6 +41,11 @@ static int parse(int argc, char **argv, serve_options *o)
             o->port = strtoll(optarg, &end, 10);
             if (*end || end == optarg || o->port < 0 || o->port > 65535)
                 return weft_cli_usage("serve", "--port wants a number from 0 to 65535, but got \"%s\"", optarg);
+            break;
+        case 'g':
+            o->grpc_port = strtoll(optarg, &end, 10);
+            if (*end || end == optarg || o->grpc_port < -1 || o->grpc_port > 65535)
+                return weft_cli_usage("serve", "--grpc-port wants a number from 0 to 65535, or -1 for no gRPC, but got \"%s\"", optarg);
             break;
         case 'l':
             o->log_dir = optarg;
@@ -92,10 +98,14 @@ static void print_started(const serve_options *o, const weft_server_options *so,
                           double seconds)
 {
     if (o->json) {
-        printf("{\"event\":\"serving\",\"host\":\"%s\",\"port\":%d,\"models\":%zu,\"start_seconds\":%.3f,\"pid\":%ld}\n",
-               so->host, weft_server_port(s), c->n_models, seconds, (long)getpid());
+        printf("{\"event\":\"serving\",\"host\":\"%s\",\"port\":%d,\"grpc_port\":%d,\"models\":%zu,\"start_seconds\":%.3f,"
+               "\"pid\":%ld}\n",
+               so->host, weft_server_port(s), weft_server_grpc_port(s), c->n_models, seconds, (long)getpid());
     } else {
-        printf("weft %s serving on http://%s:%d after %.2f s\n", weft_version(), so->host, weft_server_port(s), seconds);
+        printf("weft %s serving on http://%s:%d", weft_version(), so->host, weft_server_port(s));
+        if (weft_server_grpc_port(s) >= 0)
+            printf(" and grpc://%s:%d", so->host, weft_server_grpc_port(s));
+        printf(" after %.2f s\n", seconds);
         for (size_t i = 0; i < c->n_models; i++)
             if (!c->models[i].config.hidden)
                 printf("  %-20s %s\n", c->models[i].config.name, c->models[i].executor->name);
@@ -135,7 +145,8 @@ static int serve(const serve_options *o, const weft_config *c, weft_log_sink *lo
     eo.log_cookie = eo.observe_cookie = logs;
     eo.fatal = fatal;
     so.host = o->host ? o->host : so.host;
-    so.port = o->port >= 0 ? o->port : so.port;
+    so.port = o->port != INT64_MIN ? o->port : so.port;
+    so.grpc_port = o->grpc_port != INT64_MIN ? o->grpc_port : so.grpc_port;
     weft_engine *e = weft_cli_engine("serve", c, NULL, &eo, &exit_code);
     weft_server *s = NULL;
     const weft_server_hooks hooks = {.access = c->log.access ? weft_log_sink_access : NULL, .dropped_lines = dropped, .cookie = logs};

@@ -9,11 +9,13 @@ typedef enum weft_admin { WEFT_ADMIN_LOCAL = 0, WEFT_ADMIN_OPEN, WEFT_ADMIN_OFF 
 typedef struct weft_server_options {
     const char *host;        /* address to listen on; "127.0.0.1" */
     int64_t port;            /* 0 = a free one, printed at start */
+    int64_t grpc_port;       /* likewise; -1 = no gRPC */
     const char *unix_socket; /* path of a Unix socket to listen on as well, or NULL */
     int64_t loops;           /* event loops (threads); 0 = one per core, at most 4 */
     int64_t max_connections; /* open at once, all loops together */
     uint64_t max_head_bytes; /* request line and headers */
     uint64_t max_body_bytes;
+    uint64_t max_bodies_bytes; /* over HTTP/2 and gRPC, all together */
     uint64_t max_pixels;       /* of a picture, from its header */
     double head_timeout_ms;    /* whole head must have come by then (absolute) */
     double body_timeout_ms;    /* base time for a body ... */

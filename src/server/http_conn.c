@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/h2_conn.h"
 #include "server/server_internal.h"
 
 #define LINGER_BYTES (256 * 1024)
@@ -36,6 +37,8 @@ static const weft_server_options *options(const weft_conn *c)
 static void on_closed(uv_handle_t *h)
 {
     weft_conn *c = h->data;
+    if (c->h2)
+        weft_h2_free(c->h2);
     weft_chunk_give(c->loop->server->pool, c->in);
     atomic_fetch_sub(&c->loop->server->n_conns, 1);
     free(c);
@@ -58,6 +61,8 @@ void weft_conn_close(weft_conn *c)
     bool write_pending = c->state == WEFT_CONN_WRITE;
     c->state = WEFT_CONN_CLOSED;
     weft_node_remove(&c->node);
+    if (c->h2)
+        weft_h2_orphan(c->h2);
     if (!write_pending) /* else on_written drops it: libuv still reads the answer's memory */
         drop_exchange(c);
     uv_close(&c->io.handle, on_closed);
@@ -288,8 +293,26 @@ static void feed_chunked(weft_conn *c)
         refuse_too_large(c);
 }
 
+/* HTTP/2 with prior knowledge (RFC 9113 3.3): the first bytes are its preface, which no HTTP/1 request can be. */
+static bool is_http2(const weft_conn *c)
+{
+    size_t n = c->n_in < WEFT_H2_PREFACE_BYTES ? c->n_in : WEFT_H2_PREFACE_BYTES;
+    return !c->used && n > 0 && memcmp(c->in, WEFT_H2_PREFACE, n) == 0;
+}
+
+static void become_http2(weft_conn *c)
+{
+    if (!weft_h2_start(c, &weft_h2_http_app, c->in, c->n_in) && c->state != WEFT_CONN_CLOSED)
+        weft_conn_close(c);
+}
+
 static void feed_head(weft_conn *c)
 {
+    if (is_http2(c)) {
+        if (c->n_in >= WEFT_H2_PREFACE_BYTES)
+            become_http2(c);
+        return;
+    }
     size_t n = weft_http_head_end(c->in, c->n_in, &c->scanned);
     size_t max = (size_t)options(c)->max_head_bytes;
     if (n > max || (n == 0 && c->n_in >= max)) {
@@ -302,6 +325,7 @@ static void feed_head(weft_conn *c)
         return;
     }
     c->head_bytes = n;
+    c->used = true;
     head_complete(c);
 }
 
@@ -383,7 +407,7 @@ static void start_reading(weft_conn *c)
 
 /* ---- life ------------------------------------------------------------------------------------------------------------------ */
 
-void weft_conn_accept(weft_loop *loop, uv_stream_t *listener)
+void weft_conn_accept(weft_loop *loop, uv_stream_t *listener, bool grpc)
 {
     weft_server *s = loop->server;
     weft_conn *c = calloc(1, sizeof(*c));
@@ -410,13 +434,20 @@ void weft_conn_accept(weft_loop *loop, uv_stream_t *listener)
     }
     if (is_tcp)
         uv_tcp_nodelay(&c->io.tcp, 1);
-    start_reading(c);
+    if (!grpc)
+        start_reading(c);
+    else if (!weft_h2_start(c, &weft_grpc_app, NULL, 0))
+        weft_conn_close(c);
 }
 
 void weft_conn_sweep(weft_conn *c, int64_t now_ns)
 {
     if (now_ns < c->deadline_ns)
         return;
+    if (c->h2) {
+        weft_h2_sweep(c->h2, now_ns);
+        return;
+    }
     bool request_begun =
         (c->state == WEFT_CONN_HEAD && c->n_in > 0) || c->state == WEFT_CONN_LENGTH || c->state == WEFT_CONN_CHUNKED;
     if (!request_begun) {
@@ -429,6 +460,8 @@ void weft_conn_sweep(weft_conn *c, int64_t now_ns)
 
 void weft_conn_drain(weft_conn *c)
 {
-    if (c->state == WEFT_CONN_HEAD && c->n_in == 0)
+    if (c->h2 && c->state != WEFT_CONN_CLOSED)
+        weft_h2_drain(c->h2);
+    else if (c->state == WEFT_CONN_HEAD && c->n_in == 0)
         weft_conn_close(c);
 }

@@ -1,4 +1,4 @@
-/* The doors of `weft serve`: HTTP/1.1 today, on libuv loops that own their connections.
+/* The doors of `weft serve`: HTTP/1.1, HTTP/2 and gRPC, on libuv loops that own their connections.
  *
  * One loop a thread; each loop has its own listening socket (SO_REUSEPORT), connections, timers and mailbox. Bodies are received
  * straight into their final buffer. A request's answer comes home to its loop exactly once. src/server knows models only through
@@ -30,6 +30,8 @@ typedef struct weft_server_hooks {
 void weft_server_set_hooks(weft_server *s, const weft_server_hooks *hooks);
 /* The TCP port it listens on. */
 int weft_server_port(const weft_server *s);
+/* Likewise for gRPC; -1 = that door is off. */
+int weft_server_grpc_port(const weft_server *s);
 /* Ordered end: readiness says no at once; after drain_grace_ms nothing new is accepted; what was accepted is answered; idle
  * connections are closed. Blocks at most drain_grace_ms + drain_ms. *n_finished requests were answered meanwhile, *n_dropped were
  * not. From any thread but a loop. Call once, before destroy. */

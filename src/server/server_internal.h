@@ -35,7 +35,7 @@ struct weft_server {
     weft_chunk_pool *pool; /* heads and bodies */
     weft_loop *loops;
     size_t n_loops;
-    int port;
+    int port, grpc_port; /* grpc_port -1 = no such door */
     _Atomic bool not_ready;  /* draining: readiness says no */
     _Atomic bool refuse_new; /* draining: past the grace */
     _Atomic bool hurry;
@@ -54,15 +54,18 @@ struct weft_loop {
     uv_loop_t uv;
     uv_thread_t thread;
     bool inited, started, ended;
-    uv_tcp_t tcp;
+    uv_tcp_t tcp, grpc;
     uv_pipe_t pipe;
-    bool has_tcp, has_pipe;
+    bool has_tcp, has_grpc, has_pipe;
     uv_async_t wake;
+    uv_prepare_t before_sleep; /* writes what `dirty` connections have, once per wake-up */
     uv_timer_t sweep;
     weft_node conns;
     weft_lock lock;    /* guards mailbox and order */
     weft_node mailbox; /* exchanges whose answer has come */
+    weft_node dirty;   /* HTTP/2 connections with something to write */
     enum { WEFT_LOOP_RUN = 0, WEFT_LOOP_DRAIN, WEFT_LOOP_STOP } order;
+    uint8_t scratch[65536]; /* what an HTTP/2 connection has just read */
     weft_http_counters counters; /* written by the loop's thread only */
 };
 
@@ -74,6 +77,7 @@ typedef enum weft_conn_state {
     WEFT_CONN_WRITE,  /* the answer is on its way */
     WEFT_CONN_LINGER, /* answered early: reading and dropping what the client still sends, so that it reads the answer and not a
                          reset */
+    WEFT_CONN_H2, /* HTTP/2: the rest is in h2_conn.c */
     WEFT_CONN_CLOSED,
 } weft_conn_state;
 
@@ -89,11 +93,13 @@ struct weft_conn {
     weft_conn_state state;
     int64_t deadline_ns;
     bool reading, close_after, read_error;
+    bool used; /* its first head has come: it speaks HTTP/1 */
     char *in; /* head bytes, then whatever follows; from the server's pool */
     size_t n_in, in_capacity, scanned, head_bytes;
     weft_http_engine parser;
     weft_http_head head;
     weft_exchange *exchange;
+    struct weft_h2 *h2; /* with WEFT_CONN_H2 */
     uv_write_t write;
     uv_shutdown_t shutdown;
     size_t lingered_bytes;
@@ -184,7 +190,7 @@ void weft_route_path(const weft_route *r, char *path, size_t n);
 const char *weft_http_method_name(weft_http_method m); /* "GET"; "" for OTHER */
 
 /* ---- http_conn.c ---- */
-void weft_conn_accept(weft_loop *loop, uv_stream_t *listener);
+void weft_conn_accept(weft_loop *loop, uv_stream_t *listener, bool grpc);
 void weft_conn_close(weft_conn *c);
 void weft_conn_sweep(weft_conn *c, int64_t now_ns); /* deadlines */
 void weft_conn_drain(weft_conn *c);                 /* close it if it is idle, else mark it */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/thread.h"
+#include "server/h2_conn.h"
 #include "server/server_internal.h"
 
 #define SWEEP_MS 100
@@ -22,7 +23,21 @@
 static void on_connection(uv_stream_t *listener, int status)
 {
     if (status == 0)
-        weft_conn_accept(listener->data, listener);
+        weft_conn_accept(listener->data, listener, false);
+}
+
+static void on_grpc_connection(uv_stream_t *listener, int status)
+{
+    if (status == 0)
+        weft_conn_accept(listener->data, listener, true);
+}
+
+static void on_before_sleep(uv_prepare_t *p)
+{
+    weft_loop *loop = p->data;
+    weft_h2_flush_loop(loop);
+    if (!weft_node_empty(&loop->dirty)) /* one of them has more than its share: do not sleep */
+        uv_async_send(&loop->wake);
 }
 
 static void take_mailbox(weft_loop *loop)
@@ -46,6 +61,8 @@ static void stop_listening(weft_loop *loop)
 {
     if (loop->has_tcp && !uv_is_closing((uv_handle_t *)&loop->tcp))
         uv_close((uv_handle_t *)&loop->tcp, NULL);
+    if (loop->has_grpc && !uv_is_closing((uv_handle_t *)&loop->grpc))
+        uv_close((uv_handle_t *)&loop->grpc, NULL);
     if (loop->has_pipe && !uv_is_closing((uv_handle_t *)&loop->pipe))
         uv_close((uv_handle_t *)&loop->pipe, NULL);
 }
@@ -71,6 +88,7 @@ static void on_wake(uv_async_t *a)
     if (order == WEFT_LOOP_STOP && !uv_is_closing((uv_handle_t *)&loop->wake)) {
         uv_close((uv_handle_t *)&loop->wake, NULL);
         uv_close((uv_handle_t *)&loop->sweep, NULL);
+        uv_close((uv_handle_t *)&loop->before_sleep, NULL);
     }
 }
 
@@ -97,45 +115,58 @@ static void order_loop(weft_loop *loop, int order)
 
 /* ---- binding --------------------------------------------------------------------------------------------------------------- */
 
-static weft_status listen_tcp(weft_server *s, weft_loop *loop, const struct sockaddr *addr, weft_error *err)
+/* *port: the one to listen on, 0 = any; then the one it became. */
+static weft_status listen_tcp(weft_server *s, weft_loop *loop, uv_tcp_t *tcp, bool *has, const struct sockaddr *addr,
+                              uv_connection_cb on, const char *option, int *port, weft_error *err)
 {
-    int on = 1, fd = -1;
-    int rc = uv_tcp_init_ex(&loop->uv, &loop->tcp, addr->sa_family);
-    loop->has_tcp = rc == 0;
-    loop->tcp.data = loop;
+    struct sockaddr_storage at;
+    int yes = 1, fd = -1;
+    memcpy(&at, addr, addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
+    if (at.ss_family == AF_INET6)
+        ((struct sockaddr_in6 *)&at)->sin6_port = htons((uint16_t)*port);
+    else
+        ((struct sockaddr_in *)&at)->sin_port = htons((uint16_t)*port);
+    int rc = uv_tcp_init_ex(&loop->uv, tcp, at.ss_family);
+    *has = rc == 0;
+    tcp->data = loop;
     if (rc == 0)
-        rc = uv_fileno((uv_handle_t *)&loop->tcp, &fd);
-    if (rc == 0 && s->n_loops > 1 && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0)
+        rc = uv_fileno((uv_handle_t *)tcp, &fd);
+    if (rc == 0 && s->n_loops > 1 && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &yes, sizeof(yes)) < 0)
         rc = -errno;
     if (rc == 0)
-        rc = uv_tcp_bind(&loop->tcp, addr, 0);
+        rc = uv_tcp_bind(tcp, (struct sockaddr *)&at, 0);
     if (rc == 0)
-        rc = uv_listen((uv_stream_t *)&loop->tcp, BACKLOG, on_connection);
+        rc = uv_listen((uv_stream_t *)tcp, BACKLOG, on);
     if (rc < 0)
-        return weft_fail(err, WEFT_E_IO, "Cannot listen on %s port %lld: %s. Choose another port with --port or server.port.",
-                         s->options.host, (long long)s->options.port, uv_strerror(rc));
-    struct sockaddr_storage got;
-    int n = sizeof(got);
-    if (uv_tcp_getsockname(&loop->tcp, (struct sockaddr *)&got, &n) == 0)
-        s->port =
-            ntohs(got.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&got)->sin6_port : ((struct sockaddr_in *)&got)->sin_port);
+        return weft_fail(err, WEFT_E_IO, "Cannot listen on %s port %d: %s. Choose another port with --%s or server.%s.",
+                         s->options.host, *port, uv_strerror(rc), option[0] == 'g' ? "grpc-port" : "port", option);
+    int n = sizeof(at);
+    if (uv_tcp_getsockname(tcp, (struct sockaddr *)&at, &n) == 0)
+        *port = ntohs(at.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at)->sin6_port : ((struct sockaddr_in *)&at)->sin_port);
     return WEFT_OK;
 }
 
 /* With several loops sharing a port, another program must not join by SO_REUSEPORT unseen: probe first without it. */
-static weft_status probe_port(weft_server *s, const struct sockaddr *addr, socklen_t n_addr, weft_error *err)
+static weft_status probe_port(weft_server *s, const struct sockaddr *addr, socklen_t n_addr, const char *option, int64_t port,
+                              weft_error *err)
 {
+    struct sockaddr_storage at;
     int fd = socket(addr->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
     if (fd < 0)
         return weft_fail(err, WEFT_E_IO, "Cannot open a socket: %s.", strerror(errno));
+    memcpy(&at, addr, n_addr);
+    if (at.ss_family == AF_INET6)
+        ((struct sockaddr_in6 *)&at)->sin6_port = htons((uint16_t)port);
+    else
+        ((struct sockaddr_in *)&at)->sin_port = htons((uint16_t)port);
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    int rc = bind(fd, addr, n_addr), e = errno;
+    int rc = bind(fd, (struct sockaddr *)&at, n_addr), e = errno;
     if (rc == 0)
         rc = listen(fd, 1), e = errno;
     close(fd);
     if (rc < 0)
-        return weft_fail(err, WEFT_E_IO, "Cannot listen on %s port %lld: %s. Choose another port with --port or server.port.",
-                         s->options.host, (long long)s->options.port, strerror(e));
+        return weft_fail(err, WEFT_E_IO, "Cannot listen on %s port %lld: %s. Choose another port with --%s or server.%s.",
+                         s->options.host, (long long)port, strerror(e), option[0] == 'g' ? "grpc-port" : "port", option);
     return WEFT_OK;
 }
 
@@ -173,6 +204,7 @@ static weft_status init_loop(weft_server *s, weft_loop *loop, weft_error *err)
     loop->server = s;
     weft_node_init(&loop->conns);
     weft_node_init(&loop->mailbox);
+    weft_node_init(&loop->dirty);
     weft_lock_init(&loop->lock, "loop-mailbox", 900);
     int rc = uv_loop_init(&loop->uv);
     if (rc < 0) {
@@ -182,7 +214,9 @@ static weft_status init_loop(weft_server *s, weft_loop *loop, weft_error *err)
     loop->inited = true;
     uv_async_init(&loop->uv, &loop->wake, on_wake);
     uv_timer_init(&loop->uv, &loop->sweep);
-    loop->wake.data = loop->sweep.data = loop;
+    uv_prepare_init(&loop->uv, &loop->before_sleep);
+    uv_prepare_start(&loop->before_sleep, on_before_sleep);
+    loop->wake.data = loop->sweep.data = loop->before_sleep.data = loop;
     uv_timer_start(&loop->sweep, on_sweep, SWEEP_MS, SWEEP_MS);
     return WEFT_OK;
 }
@@ -191,16 +225,19 @@ static weft_status bind_loops(weft_server *s, weft_error *err)
 {
     struct sockaddr_storage addr;
     socklen_t n_addr;
+    const struct sockaddr *at = (struct sockaddr *)&addr;
     weft_status st = parse_address(s, &addr, &n_addr, err);
     if (st == WEFT_OK && s->n_loops > 1 && s->options.port != 0)
-        st = probe_port(s, (struct sockaddr *)&addr, n_addr, err);
+        st = probe_port(s, at, n_addr, "port", s->options.port, err);
+    if (st == WEFT_OK && s->n_loops > 1 && s->options.grpc_port > 0)
+        st = probe_port(s, at, n_addr, "grpc_port", s->options.grpc_port, err);
+    s->port = (int)s->options.port; /* 0: the first socket chooses, the others join it */
+    s->grpc_port = (int)s->options.grpc_port;
     for (size_t i = 0; st == WEFT_OK && i < s->n_loops; i++) {
-        st = listen_tcp(s, &s->loops[i], (struct sockaddr *)&addr, err);
-        /* port 0: the first socket chose, the others join it */
-        if (addr.ss_family == AF_INET6)
-            ((struct sockaddr_in6 *)&addr)->sin6_port = htons((uint16_t)s->port);
-        else
-            ((struct sockaddr_in *)&addr)->sin_port = htons((uint16_t)s->port);
+        weft_loop *loop = &s->loops[i];
+        st = listen_tcp(s, loop, &loop->tcp, &loop->has_tcp, at, on_connection, "port", &s->port, err);
+        if (st == WEFT_OK && s->grpc_port >= 0)
+            st = listen_tcp(s, loop, &loop->grpc, &loop->has_grpc, at, on_grpc_connection, "grpc_port", &s->grpc_port, err);
     }
     if (st == WEFT_OK && s->options.unix_socket)
         st = listen_unix(s, &s->loops[0], err);
@@ -259,6 +296,11 @@ void weft_server_set_hooks(weft_server *s, const weft_server_hooks *hooks)
 int weft_server_port(const weft_server *s)
 {
     return s->port;
+}
+
+int weft_server_grpc_port(const weft_server *s)
+{
+    return s->grpc_port;
 }
 
 static void sleep_ms(int ms)

@@ -2,29 +2,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/thread.h"
+#include "server/v2_change.h"
 #include "server/v2_http.h"
 #include "server/v2_repository.h"
 #include "wire/json.h"
 #include "wire/json_read.h"
 
-#define MAX_CHANGES 8
 #define MAX_CONFIG_BYTES 65536
 
 typedef struct change {
-    weft_exchange *x;
-    weft_thread thread;
-    bool unload, unload_dependents, only_ready;
-    const char *config; /* NULL = none */
-    size_t n_config;
-    weft_error err;
+    weft_v2_change base;
+    bool only_ready;
 } change;
-
-static void free_change(void *p)
-{
-    change *c = p;
-    weft_thread_join(&c->thread); /* it has posted the exchange and is about to end */
-}
 
 /* ---- the body: {"ready": bool} or {"parameters": {...}}; may be empty -------------------------------------------------------
  */
@@ -60,17 +49,17 @@ static weft_status read_config(body_reader *b)
     char *text = weft_arena_alloc(b->arena, b->r.n_token + 1);
     if (!text)
         return weft_fail(b->err, WEFT_E_NO_MEMORY, "out of memory for this request; try again later");
-    b->c->n_config = weft_json_read_text(&b->r, text);
-    b->c->config = text;
+    b->c->base.n_config = weft_json_read_text(&b->r, text);
+    b->c->base.config = text;
     return WEFT_OK;
 }
 
 static weft_status read_param(body_reader *b)
 {
-    if (weft_json_read_is(&b->r, "config") && !b->c->unload)
+    if (weft_json_read_is(&b->r, "config") && !b->c->base.unload)
         return read_config(b);
-    if (weft_json_read_is(&b->r, "unload_dependents") && b->c->unload)
-        return read_flag(b, "unload_dependents", &b->c->unload_dependents);
+    if (weft_json_read_is(&b->r, "unload_dependents") && b->c->base.unload)
+        return read_flag(b, "unload_dependents", &b->c->base.unload_dependents);
     if (b->r.n_token >= 5 && memcmp(b->r.token, "file:", 5) == 0)
         return weft_fail(b->err, WEFT_E_FORBIDDEN,
                          "model files cannot be sent by a client; put them where the server reads them");
@@ -125,8 +114,8 @@ static change *begin(weft_exchange *x, bool unload)
     if (!c) {
         st = weft_fail(&err, WEFT_E_NO_MEMORY, "out of memory for this request; try again later");
     } else {
-        c->x = x;
-        c->unload = unload;
+        c->base.model = x->model;
+        c->base.unload = unload;
         st = read_body(x, c, &err);
     }
     if (!st)
@@ -178,42 +167,12 @@ bool weft_v2_admin_admit(weft_exchange *x, const weft_http_head *head)
     return false;
 }
 
-static void run_change(void *arg)
-{
-    change *c = arg;
-    weft_exchange *x = c->x;
-    weft_server *s = x->loop->server;
-    const struct weft_config *config = atomic_load(&s->config);
-    weft_status st = c->unload ? weft_v2_repository_unload(s->engine, config, x->model, c->unload_dependents, &c->err)
-                               : weft_v2_repository_load(s->engine, config, x->model, c->config, c->n_config, &c->err);
-    if (!st)
-        weft_error_clear(&c->err);
-    weft_exchange_post_home(x);
-    atomic_fetch_sub(&s->n_changes, 1); /* last: the engine and the loop may go then */
-}
-
 static void start_change(weft_exchange *x, bool unload)
 {
-    weft_server *s = x->loop->server;
     weft_error err;
     change *c = begin(x, unload);
-    if (!c)
-        return;
-    if (atomic_fetch_add(&s->n_changes, 1) >= MAX_CHANGES) {
-        atomic_fetch_sub(&s->n_changes, 1);
-        weft_fail(&err, WEFT_E_BUSY, "%d models are being loaded or unloaded; try again when one is done", MAX_CHANGES);
-        err.retry_after_ms = 1000;
+    if (c && weft_v2_change_start(&c->base, x, &err) != WEFT_OK)
         weft_exchange_fail(x, &err);
-        return;
-    }
-    x->job = c;
-    x->job_free = free_change;
-    weft_exchange_ref(x); /* for the way home */
-    if (weft_thread_start(&c->thread, "weft-change", run_change, c, &err) == WEFT_OK)
-        return;
-    atomic_fetch_sub(&s->n_changes, 1);
-    weft_exchange_unref(x);
-    weft_exchange_fail(x, &err);
 }
 
 void weft_v2_load_handle(weft_exchange *x, const weft_http_head *head)
@@ -230,7 +189,7 @@ void weft_v2_unload_handle(weft_exchange *x, const weft_http_head *head)
 
 void weft_v2_change_finish(weft_exchange *x)
 {
-    change *c = x->job;
+    weft_v2_change *c = x->job;
     if (c->err.status != WEFT_OK)
         weft_exchange_fail(x, &c->err);
     else

@@ -40,13 +40,14 @@ class Server:
 
     def __enter__(self):
         self.errors = open(os.path.join(self.folder.name, "stderr"), "w+")
-        self.process = subprocess.Popen([PROGRAM, "serve", "--config", self.path, "--port", "0", "--json"] + self.args,
+        self.process = subprocess.Popen([PROGRAM, "serve", "--config", self.path, "--port", "0", "--grpc-port", "0", "--json"] + self.args,
                                         stdout=subprocess.PIPE, stderr=self.errors, text=True)
         line = self.process.stdout.readline()
         if not line:
             self.process.wait(20)
             raise AssertionError("the server did not start: " + self.stderr())
-        self.port = json.loads(line)["port"]
+        started = json.loads(line)
+        self.port, self.grpc_port = started["port"], started["grpc_port"]
         return self
 
     def stderr(self):
