@@ -88,7 +88,9 @@ def a_form_carries_the_picture():
             body = b"".join(b"--B\r\nContent-Disposition: form-data; " + head + b"\r\n\r\n" + data + b"\r\n" for head, data in parts)
             return s.predict("cls", body + b"--B--\r\n", headers=["Content-Type: multipart/form-data; boundary=B"])
         assert form([(b'name="image"; filename="a.png"\r\nContent-Type: image/png', png())])[0] == 200
-        assert form([(b'name="note"', b"hi"), (b'name="x"; filename="a.png"', png())])[0] == 200
+        status, _, body = form([(b'name="top_k"', b"2"), (b'name="x"; filename="a.png"', png())])
+        assert status == 200 and len(json.loads(body)["items"]) == 2, body
+        assert form([(b'name="note"', b"hi"), (b'name="x"; filename="a.png"', png())])[0] == 400  # no such parameter
         assert form([(b'name="note"', b"hi")])[0] == 400
         assert form([(b'name="a"; filename="a"', png()), (b'name="b"; filename="b"', png())])[0] == 400
         out = subprocess.run(["curl", "-s", "-F", "image=@-;filename=p.png", "http://127.0.0.1:%d/v1/models/cls/predict" % s.port], input=png(),

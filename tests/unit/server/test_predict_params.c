@@ -103,7 +103,7 @@ static void bounds(void **state)
     assert_int_equal(query("style=%zz"), WEFT_E_INVALID);
     assert_int_equal(query("style=%00"), WEFT_E_INVALID);
     assert_int_equal(query("style=%4"), WEFT_E_INVALID);
-    static char names[40][8];
+    static char names[40][16];
     static const char *many[41];
     char all[400] = "";
     for (int i = 0; i < 33; i++) {
