@@ -427,8 +427,10 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     weft_conn *c = stream->data;
     if (n < 0)
         weft_conn_close(c);
-    else if (n > 0)
+    else if (n > 0) {
+        weft_counter_add(&c->loop->counters.received_bytes, (uint64_t)n);
         feed(c->h2, buf->base, (size_t)n);
+    }
 }
 
 bool weft_h2_start(weft_conn *c, const weft_h2_app *app, const void *data, size_t n_bytes)

@@ -171,9 +171,10 @@ def curl_gets_what_http1_gets():
         assert status == 200 and data.endswith(big), (status, data[:300])
         status, data = curl(s, url + "/v2/models/m/infer", "--data-binary", "@-", body=bytes(33 << 20))
         assert status == 413 and b"server.max_body_bytes" in data, (status, data[:300])
-        # the same connection for many requests
-        out = subprocess.run(["curl", "-sS", "--http2-prior-knowledge"] + [url + "/v2/health/live"] * 50, capture_output=True, timeout=60)
-        assert out.stdout.count(b'{"live":true}') == 50, out
+        with Peer(s) as p:  # curl 7.88 itself cannot use such a connection twice
+            for i in range(200):
+                p.get(1 + 2 * i, "/v2/health/live")
+                assert p.answer(1 + 2 * i) == b'{"live":true}\n'
 
 
 def http1_stays_http1():
@@ -313,7 +314,7 @@ def a_lost_connection_cancels_what_is_queued():
                     p.s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             wait_until(lambda: stats(s)["cancelled"] >= 8, "cancelled")
             wait_until(lambda: stats(s)["running"] == 0, "idle")
-            assert s.get("/healthz")[1]["connections"] == 1  # this one
+            wait_until(lambda: s.get("/healthz")[1]["connections"] == 1, "only this one")
 
 
 def floods_end_the_connection():
