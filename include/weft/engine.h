@@ -100,7 +100,7 @@ WEFT_API weft_status weft_cancel(weft_engine *e, uint64_t ticket);
 /* version NULL = the served one. The snapshot is released with weft_model_info_unref. */
 WEFT_API weft_status weft_engine_model_info(weft_engine *e, const char *name, const weft_model_info **out, weft_error *err);
 WEFT_API weft_status weft_engine_model_stats(weft_engine *e, const char *name, weft_model_stats *out, weft_error *err);
-/* Calls fn for every model, also hidden ones, on the caller's thread with a snapshot valid during the call. */
+/* Calls fn for every model in the order of their loading, also hidden ones, on the caller's thread with a snapshot valid during the call. */
 WEFT_API void weft_engine_each_model(weft_engine *e, void (*fn)(void *cookie, const weft_model_info *info), void *cookie);
 
 /* What the engine as a whole uses now. */

@@ -69,7 +69,7 @@ WEFT_API weft_status weft_fail(weft_error *err, weft_status s, const char *fmt, 
     __attribute__((format(printf, 3, 4)));
 WEFT_API weft_status weft_failv(weft_error *err, weft_status s, const char *fmt, va_list ap)
     __attribute__((format(printf, 3, 0)));
-/* Puts "prefix: " before the text that err already holds (err may be NULL); keeps the status and returns it. */
+/* Puts "prefix: " before the text that err already holds, unless it begins with just that (err may be NULL); keeps the status and returns it. */
 WEFT_API weft_status weft_fail_prefix(weft_error *err, weft_status s, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 WEFT_API void weft_error_clear(weft_error *err);

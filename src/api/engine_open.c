@@ -17,19 +17,50 @@ static bool uses_failed(const weft_config_model *m, const bool *failed)
     return false;
 }
 
-static void add_message(weft_buffer *messages, const weft_config *c, const weft_config_model *m, const weft_error *err)
+#define MAX_SAID 32
+
+/* The messages so far, and where in them each different one stands: what is wrong with the machine and not with a model (there is
+ * no runtime) is said once. */
+typedef struct report {
+    weft_buffer text;
+    struct {
+        size_t at, n;
+    } said[MAX_SAID];
+    size_t n_said;
+} report;
+
+static const char *without_model(const weft_config_model *m, const char *text)
 {
-    weft_buffer_printf(messages, "%s%s:%d:%d: model %s: %s", messages->n_bytes ? "\n" : "", c->file, m->place.line,
-                       m->place.column, m->config.name, err->text);
+    char prefix[80];
+    int n = snprintf(prefix, sizeof(prefix), "model \"%s\": ", m->config.name);
+    return n > 0 && strncmp(text, prefix, (size_t)n) == 0 ? text + n : text;
+}
+
+static void add_message(report *r, const weft_config *c, const weft_config_model *m, const weft_error *err)
+{
+    const char *why = without_model(m, err->text);
+    size_t n = strlen(why);
+    bool same = false;
+    for (size_t i = 0; i < r->n_said && !same; i++)
+        same = r->said[i].n == n && memcmp(r->text.data + r->said[i].at, why, n) == 0;
+    weft_buffer_printf(&r->text, "%s%s:%d:%d: model \"%s\": ", r->text.n_bytes ? "\n" : "", c->file, m->place.line,
+                       m->place.column, m->config.name);
+    if (!same && r->n_said < MAX_SAID && !r->text.failed) {
+        r->said[r->n_said].at = r->text.n_bytes;
+        r->said[r->n_said++].n = n;
+    }
+    weft_buffer_puts(&r->text, same ? "the same" : why);
+    if (r->text.failed)
+        r->n_said = 0;
 }
 
 /* Loads what can be loaded, so that all messages are seen at once. The status is the first failure's. */
 static weft_status load_models(weft_engine *e, const weft_config *c, weft_error *err)
 {
-    weft_buffer messages;
+    report r = {.n_said = 0};
     weft_status first = WEFT_OK;
     bool failed[WEFT_CONFIG_MAX_MODELS] = {false};
-    weft_buffer_init(&messages, 65536);
+    weft_buffer_init(&r.text, 65536);
     for (size_t i = 0; i < c->n_models; i++) {
         weft_error one;
         weft_status s;
@@ -42,11 +73,11 @@ static weft_status load_models(weft_engine *e, const weft_config *c, weft_error 
             continue;
         failed[i] = true;
         first = first ? first : s;
-        add_message(&messages, c, &c->models[i], &one);
+        add_message(&r, c, &c->models[i], &one);
     }
     if (first)
-        weft_fail(err, first, "%s", messages.data ? (const char *)messages.data : "out of memory");
-    weft_buffer_fini(&messages);
+        weft_fail(err, first, "%s", r.text.data && !r.text.failed ? (const char *)r.text.data : "out of memory");
+    weft_buffer_fini(&r.text);
     return first;
 }
 

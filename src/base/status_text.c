@@ -129,6 +129,10 @@ weft_status weft_fail_prefix(weft_error *err, weft_status s, const char *fmt, ..
         err->status = s;
     put_text(err, 0, text);
     n = strlen(err->text);
+    if (n && strncmp(old, err->text, n) == 0 && old[n] == ':' && old[n + 1] == ' ') { /* an inner function said it already */
+        put_text(err, 0, old);
+        return s;
+    }
     if (old[0] && n + 3 < sizeof err->text) {
         memcpy(err->text + n, ": ", 3);
         put_text(err, n + 2, old);

@@ -34,6 +34,13 @@ int weft_cmd_version(int argc, char **argv);
 
 /* "weft serve: TEXT" and a hint to --help on stderr; returns WEFT_EXIT_USAGE. */
 int weft_cli_usage(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* What getopt_long refused (argv[optind - 1]): a value is missing, or nobody knows the option. Returns WEFT_EXIT_USAGE. */
+struct option;
+int weft_cli_bad_option(const char *command, const struct option *table, const char *given);
+/* There is no such command, with the nearest one. Returns WEFT_EXIT_USAGE. */
+int weft_cli_unknown_command(const char *name);
+/* As messages of the program read after "weft serve: ": a small letter first, no full stop at the end. */
+void weft_cli_plain(weft_error *err);
 /* "weft serve: TEXT" on stderr; returns the exit code for the status. */
 int weft_cli_fail(const char *command, const weft_error *err);
 /* Prints the help of a command on stdout; returns 0. */
@@ -45,6 +52,14 @@ bool weft_cli_is_terminal(FILE *f);
 weft_status weft_cli_read_file(const char *path, size_t max_bytes, unsigned char **data, size_t *n_bytes, weft_error *err);
 weft_status weft_cli_write_file(const char *path, const void *data, size_t n_bytes, weft_error *err);
 const char *weft_cli_base_name(const char *path);
+bool weft_cli_is_folder(const char *path);
+/* Is the folder there that path lies in, or would lie in? Its name is written to parent. */
+bool weft_cli_parent_exists(const char *path, char *parent, size_t n_parent);
+/* ".onnx, .ort, .fake": the file extensions that the backends of this build know. */
+void weft_cli_extensions(char *text, size_t n_text);
+bool weft_cli_has_model_extension(const char *path);
+/* "classify, face, detect or embed": the types that take one model file and a picture. */
+void weft_cli_picture_types(char *text, size_t n_text);
 
 /* The configuration to use: `path`, else ./weft.yaml, else one made from the model files of ./models. Prints all mistakes on
  * stderr; *exit_code says how to end on failure. */

@@ -35,7 +35,7 @@ static weft_config *config_from_text(const char *command, const weft_buffer *tex
     weft_error err;
     weft_config *c = NULL;
     weft_diagnostics *diags = weft_diagnostics_create();
-    weft_status st = text->failed ? weft_fail(&err, WEFT_E_NO_MEMORY, "Out of memory.")
+    weft_status st = text->failed ? weft_fail(&err, WEFT_E_NO_MEMORY, "out of memory")
                                   : weft_config_load_text((const char *)text->data, text->n_bytes, file, weft_builtin_executors,
                                                           weft_builtin_backends, &c, diags, &err);
     return finish_config(command, st, c, diags, &err, exit_code);
@@ -83,7 +83,7 @@ static void put_model(weft_buffer *out, const char *path, const char *type)
     weft_buffer_puts(out, "\n");
 }
 
-static bool has_model_extension(const char *path)
+bool weft_cli_has_model_extension(const char *path)
 {
     const char *dot = strrchr(path, '.');
     for (size_t b = 0; dot && weft_builtin_backends[b]; b++)
@@ -91,6 +91,51 @@ static bool has_model_extension(const char *path)
             if (strcmp(dot, weft_builtin_backends[b]->extensions[i]) == 0)
                 return true;
     return false;
+}
+
+void weft_cli_extensions(char *text, size_t n_text)
+{
+    size_t len = 0;
+    text[0] = 0;
+    for (size_t b = 0; weft_builtin_backends[b]; b++)
+        for (size_t i = 0; weft_builtin_backends[b]->extensions && weft_builtin_backends[b]->extensions[i]; i++) {
+            const char *e = weft_builtin_backends[b]->extensions[i];
+            if (!strstr(text, e) && len + strlen(e) + 3 < n_text) /* two backends may read the same files */
+                len += (size_t)snprintf(text + len, n_text - len, "%s%s", len ? ", " : "", e);
+        }
+}
+
+void weft_cli_picture_types(char *text, size_t n_text)
+{
+    const char *names[64];
+    size_t n = 0, len = 0;
+    text[0] = 0;
+    for (size_t i = 0; weft_builtin_executors[i] && n < 64; i++)
+        if (weft_builtin_executors[i]->picture_input && !weft_builtin_executors[i]->run)
+            names[n++] = weft_builtin_executors[i]->name;
+    for (size_t i = 0; i < n && len + 40 < n_text; i++)
+        len += (size_t)snprintf(text + len, n_text - len, "%s%.32s", i == 0 ? "" : i + 1 < n ? ", " : " or ", names[i]);
+}
+
+static int unknown_type(const char *command, const char *type)
+{
+    const char *names[256];
+    char list[400];
+    size_t n = 0, len = 0;
+    list[0] = 0;
+    for (size_t i = 0; weft_builtin_executors[i]; i++) {
+        const weft_executor *x = weft_builtin_executors[i];
+        if (len + 40 < sizeof(list))
+            len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%.32s", i ? ", " : "", x->name);
+        if (n < 256)
+            names[n++] = x->name;
+        for (size_t k = 0; x->aliases && x->aliases[k] && n < 256; k++)
+            names[n++] = x->aliases[k];
+    }
+    const char *near = weft_nearest_name(type, names, n);
+    if (near)
+        return weft_cli_usage(command, "there is no type \"%s\" (%s); did you mean \"%s\"?", type, list, near);
+    return weft_cli_usage(command, "there is no type \"%s\"; known: %s", type, list);
 }
 
 static int not_hidden(const struct dirent *e)
@@ -108,7 +153,7 @@ static weft_config *config_of_folder(const char *command, const char *folder, in
     for (int i = 0; i < n; i++) {
         char path[1024];
         snprintf(path, sizeof(path), "%s/%s", folder, list[i]->d_name);
-        if (used < MAX_FOLDER_MODELS && has_model_extension(path)) {
+        if (used < MAX_FOLDER_MODELS && weft_cli_has_model_extension(path)) {
             put_model(&text, path, "tensor");
             used++;
         }
@@ -120,7 +165,7 @@ static weft_config *config_of_folder(const char *command, const char *folder, in
     if (used == 0) {
         fprintf(stderr,
                 "weft %s: there is no weft.yaml here and no model file in ./models; give a configuration with --config FILE "
-                "(examples/demo.yaml is one).\n",
+                "(examples/demo.yaml is one)\n",
                 command);
         *exit_code = WEFT_EXIT_CONFIG;
     } else {
@@ -146,7 +191,7 @@ weft_config *weft_cli_config(const char *command, const char *path, int *exit_co
 weft_config *weft_cli_config_of_file(const char *command, const char *model_path, const char *type, int *exit_code)
 {
     if (type && !weft_executor_by_name(weft_builtin_executors, type)) {
-        *exit_code = weft_cli_usage(command, "there is no executor \"%s\"", type);
+        *exit_code = unknown_type(command, type);
         return NULL;
     }
     weft_buffer text;
@@ -194,7 +239,7 @@ static weft_status load_models(const weft_config *c, const bool *wanted, size_t 
         show_progress(terminal, done, n_wanted, c->models[i].config.name, 0);
         st = weft_engine_load(e, &c->models[i].config, err);
         if (st != WEFT_OK)
-            weft_fail_prefix(err, st, "model %s", c->models[i].config.name);
+            weft_fail_prefix(err, st, "model \"%s\"", c->models[i].config.name);
         done++;
         if (st == WEFT_OK)
             show_progress(terminal, done, n_wanted, c->models[i].config.name, weft_now_ns() - start);
@@ -212,14 +257,14 @@ weft_engine *weft_cli_engine(const char *command, const weft_config *c, const ch
     size_t n_wanted = 0;
     bool *wanted = calloc(c->n_models + 1, sizeof(*wanted));
     const weft_config_model *m = only ? weft_config_find(c, only) : NULL;
-    weft_status st = wanted ? WEFT_OK : weft_fail(&err, WEFT_E_NO_MEMORY, "Out of memory.");
+    weft_status st = wanted ? WEFT_OK : weft_fail(&err, WEFT_E_NO_MEMORY, "out of memory");
     if (st == WEFT_OK && only && !m) {
         const char *names[256];
         size_t n = c->n_models < 256 ? c->n_models : 256;
         for (size_t i = 0; i < n; i++)
             names[i] = c->models[i].config.name;
         const char *near = weft_nearest_name(only, names, n);
-        st = weft_fail(&err, WEFT_E_NOT_FOUND, "There is no model \"%s\" in the configuration%s%s%s.", only,
+        st = weft_fail(&err, WEFT_E_NOT_FOUND, "there is no model \"%s\" in the configuration%s%s%s", only,
                        near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
     }
     for (size_t i = 0; st == WEFT_OK && i < c->n_models; i++)

@@ -4,6 +4,7 @@
 
 #include "backend/backend_list.h"
 #include "base/buffer.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "config/check.h"
 #include "config/reference.h"
@@ -38,7 +39,7 @@ static int check(const char *path, bool json)
     else if (st != WEFT_OK)
         weft_buffer_printf(&out, "%s: %s\n", path, err.text);
     if (!json && st == WEFT_OK)
-        weft_buffer_printf(&out, "%s: fine, %zu models\n", path, c->n_models);
+        weft_buffer_printf(&out, "%s: fine, %zu model%s\n", path, c->n_models, c->n_models == 1 ? "" : "s");
     if (json && (!out.n_bytes || out.data[out.n_bytes - 1] != '\n'))
         weft_buffer_putc(&out, '\n');
     weft_diagnostics_destroy(&diags);
@@ -67,6 +68,16 @@ static int reference(void)
     return put(&out, stdout, WEFT_EXIT_OK);
 }
 
+static int unknown_word(const char *what)
+{
+    static const char *const words[] = {"check", "print", "reference"};
+    const char *near = weft_nearest_name(what, words, 3);
+    if (near)
+        return weft_cli_usage("config", "there is no \"weft config %s\"; did you mean \"%s\"?", what, near);
+    return weft_cli_usage("config", "expected check, print or reference, got %s%s%s", what[0] ? "\"" : "",
+                          what[0] ? what : "nothing", what[0] ? "\"" : "");
+}
+
 int weft_cmd_config(int argc, char **argv)
 {
     static const struct option long_options[] = {{"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
@@ -75,7 +86,7 @@ int weft_cmd_config(int argc, char **argv)
     opterr = 0;
     while ((c = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
         if (c != 'j')
-            return weft_cli_usage("config", "unknown option \"%s\"", argv[optind - 1]);
+            return weft_cli_bad_option("config", long_options, argv[optind - 1]);
         json = true;
     }
     const char *what = optind < argc ? argv[optind] : "", *path = optind + 1 < argc ? argv[optind + 1] : NULL;
@@ -83,8 +94,10 @@ int weft_cmd_config(int argc, char **argv)
         return reference();
     bool is_check = strcmp(what, "check") == 0;
     if (!is_check && strcmp(what, "print") != 0)
-        return weft_cli_usage("config", "check, print or reference?");
+        return unknown_word(what);
     if (!path)
-        return weft_cli_usage("config", "which file?");
+        return weft_cli_usage("config", "expected \"weft config %s FILE\", got no file", what);
+    if (optind + 2 < argc)
+        return weft_cli_usage("config", "one file is expected, \"%s\" is another", argv[optind + 2]);
     return is_check ? check(path, json) : print(path);
 }

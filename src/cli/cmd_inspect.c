@@ -120,11 +120,15 @@ static weft_status inspect(const char *path, bool json, weft_error *err)
 {
     struct stat st;
     const weft_backend *b = backend_of(path);
-    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
-        return weft_fail(err, WEFT_E_NOT_FOUND, "There is no file %s.", path);
-    if (!b)
-        return weft_fail(err, WEFT_E_UNSUPPORTED,
-                         "No backend of this build knows the file extension of %s; .onnx files can be inspected.", path);
+    if (stat(path, &st) < 0)
+        return weft_fail(err, WEFT_E_NOT_FOUND, "there is no file %s", path);
+    if (!S_ISREG(st.st_mode))
+        return weft_fail(err, WEFT_E_INVALID, "%s is %s; give a model file", path, S_ISDIR(st.st_mode) ? "a folder" : "no file");
+    if (!b) {
+        char known[200];
+        weft_cli_extensions(known, sizeof(known));
+        return weft_fail(err, WEFT_E_UNSUPPORTED, "%s is no model file; known: %s", path, known);
+    }
     weft_backend_env env = {.log = quiet_log, .cores = weft_cores()};
     weft_model_source src = {.name = weft_cli_base_name(path), .paths = &path, .n_paths = 1, .threads = 1, .max_batch = 1};
     weft_model_desc desc;
@@ -159,11 +163,11 @@ int weft_cmd_inspect(int argc, char **argv)
     opterr = 0;
     while ((c = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
         if (c != 'j')
-            return weft_cli_usage("inspect", "unknown option \"%s\"", argv[optind - 1]);
+            return weft_cli_bad_option("inspect", long_options, argv[optind - 1]);
         json = true;
     }
     if (optind == argc)
-        return weft_cli_usage("inspect", "which file?");
+        return weft_cli_usage("inspect", "expected \"weft inspect FILE\", got no file");
     for (int i = optind; i < argc; i++) {
         weft_error err;
         if (inspect(argv[i], json, &err) != WEFT_OK)

@@ -1,6 +1,7 @@
 /* weft new executor NAME: copies tools/new_executor/ of the source tree with the name put in, and registers it. */
 #include <errno.h>
 #include <ftw.h>
+#include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -251,7 +252,9 @@ static void say_what_is_next(const char *name)
                                 "examples/@name@.yaml, @name@.fake     a configuration that runs with a stand-in for the model\n"
                                 "\n"
                                 "Next (docs/howto/add-an-executor.md):\n"
-                                "  cmake --preset release && cmake --build --preset release\n"
+                                "  ./script/setup --test\n"
+                                "  cmake --preset release -DBUILD_TESTING=ON\n"
+                                "  cmake --build --preset release --target weft_program unit-executor\n"
                                 "  ctest --preset release -R unit.executor.@name@\n"
                                 "  build/release/weft run @name@ photo.jpg --config examples/@name@.yaml\n"
                                 "\n"
@@ -269,6 +272,7 @@ static void say_what_is_next(const char *name)
 
 int weft_cmd_new(int argc, char **argv)
 {
+    static const struct option options[] = {{"root", required_argument, NULL, 0}, {"help", no_argument, NULL, 'h'}, {0}};
     const char *words[2] = {NULL, NULL}, *given_root = NULL;
     size_t n_words = 0;
     char root[PATH_MAX];
@@ -279,17 +283,17 @@ int weft_cmd_new(int argc, char **argv)
         if (strcmp(argv[i], "--root") == 0 && i + 1 < argc)
             given_root = argv[++i];
         else if (argv[i][0] == '-')
-            return weft_cli_usage("new", "unknown option %s", argv[i]);
+            return weft_cli_bad_option("new", options, argv[i]);
         else if (n_words < 2)
             words[n_words++] = argv[i];
         else
             return weft_cli_usage("new", "one name is expected, %s is another", argv[i]);
     }
     if (n_words == 0 || strcmp(words[0], "executor") != 0)
-        return weft_cli_usage("new", "expected was `weft new executor NAME`, got %s%s", words[0] ? "weft new " : "nothing",
-                              words[0] ? words[0] : "");
+        return weft_cli_usage("new", "expected \"weft new executor NAME\", got %s%s%s", words[0] ? "\"weft new " : "nothing",
+                              words[0] ? words[0] : "", words[0] ? "\"" : "");
     if (n_words < 2)
-        return weft_cli_usage("new", "a name is missing: weft new executor NAME");
+        return weft_cli_usage("new", "a name is missing: expected \"weft new executor NAME\"");
     if (check_name(words[1], &err) != WEFT_OK)
         return weft_cli_usage("new", "%s", err.text);
     weft_status s = find_root(given_root, root, &err);

@@ -1,22 +1,20 @@
 /* weft run: a model on pictures or tensors, once each. */
-#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
 #include "cli/cli.h"
 #include "cli/npy.h"
+#include "cli/run_output.h"
 #include "cli/show_result.h"
 #include "image/decode.h"
-#include "image/draw_result.h"
-#include "image/encode.h"
 #include "wire/result_json.h"
 
 #define MAX_FILE_BYTES ((size_t)1 << 30)
 #define MAX_TENSORS 32
-#define DRAW_QUALITY 92
 
 typedef struct run_options {
     const char *config, *type, *draw, *output;
@@ -24,6 +22,7 @@ typedef struct run_options {
     size_t n_inputs;
     int64_t timeout_ms;
     bool json, debug;
+    bool is_file; /* the model is a file, not a name of the configuration */
 } run_options;
 
 static const struct option long_options[] = {{"config", required_argument, NULL, 'c'}, {"type", required_argument, NULL, 't'},
@@ -39,75 +38,7 @@ static void log_to_stderr(void *cookie, weft_log_level level, const char *event,
         fprintf(stderr, "weft: %s%s%s: %s\n", event, model[0] ? " " : "", model, line);
 }
 
-/* ---- drawing -------------------------------------------------------------------------------------------------------------- */
-
-static bool is_folder(const char *path)
-{
-    struct stat st;
-    size_t n = strlen(path);
-    return (n && path[n - 1] == '/') || (stat(path, &st) == 0 && S_ISDIR(st.st_mode));
-}
-
-static weft_status draw(const run_options *o, const char *picture_path, const unsigned char *bytes, size_t n_bytes,
-                        const weft_result *r, bool many, weft_error *err)
-{
-    char path[1200];
-    const char *base = weft_cli_base_name(picture_path), *dot = strrchr(base, '.');
-    if (many || is_folder(o->draw)) {
-        if (mkdir(o->draw, 0777) < 0 && errno != EEXIST)
-            return weft_fail(err, WEFT_E_IO, "Cannot create the folder %s: %s.", o->draw, strerror(errno));
-        snprintf(path, sizeof(path), "%s/%.*s.png", o->draw, (int)(dot ? dot - base : (long)strlen(base)), base);
-    } else {
-        snprintf(path, sizeof(path), "%s", o->draw);
-    }
-    weft_picture p;
-    weft_buffer out;
-    memset(&p, 0, sizeof(p));
-    weft_buffer_init(&out, 0);
-    const char *ext = strrchr(path, '.');
-    bool jpeg = ext && (strcmp(ext, ".jpg") == 0 || strcmp(ext, ".jpeg") == 0);
-    weft_status st = weft_picture_decode(bytes, n_bytes, NULL, 3, &p, err);
-    if (st == WEFT_OK)
-        st = weft_draw_result(&p, r, NULL, err);
-    if (st == WEFT_OK)
-        st = jpeg ? weft_picture_encode_jpeg(&p, DRAW_QUALITY, WEFT_CHROMA_444, &out, err)
-                  : weft_picture_encode_png(&p, -1, &out, err);
-    if (st == WEFT_OK)
-        st = weft_cli_write_file(path, out.data, out.n_bytes, err);
-    if (st == WEFT_OK && !o->json)
-        printf("  drawn: %s\n", path);
-    weft_buffer_fini(&out);
-    weft_picture_destroy(&p);
-    return st;
-}
-
-/* ---- one run ----------------------------------------------------------------------------------------------------------------
- */
-
-static weft_status write_outputs(const char *folder, const weft_result *r, weft_error *err)
-{
-    if (mkdir(folder, 0777) < 0 && errno != EEXIST)
-        return weft_fail(err, WEFT_E_IO, "Cannot create the folder %s: %s.", folder, strerror(errno));
-    weft_status st = WEFT_OK;
-    for (size_t i = 0; st == WEFT_OK && i < r->n_columns; i++) {
-        const weft_tensor *t = &r->columns[i].tensor;
-        if (t->dtype == WEFT_DT_STRING)
-            continue;
-        char path[1200], name[200];
-        snprintf(name, sizeof(name), "%s", t->name);
-        for (char *c = name; *c; c++)
-            if (*c == '/')
-                *c = '_';
-        snprintf(path, sizeof(path), "%s/%s.npy", folder, name);
-        weft_buffer out;
-        weft_buffer_init(&out, 0);
-        st = weft_npy_write(t, &out, err);
-        if (st == WEFT_OK)
-            st = weft_cli_write_file(path, out.data, out.n_bytes, err);
-        weft_buffer_fini(&out);
-    }
-    return st;
-}
+/* ---- one run -------------------------------------------------------------------------------------------------------------- */
 
 static void show(const run_options *o, const char *title, const weft_result *r)
 {
@@ -130,8 +61,27 @@ static weft_status infer(const run_options *o, weft_engine *e, const char *model
                          const char *id, weft_result **r, weft_error *err)
 {
     weft_call call = {.model = model, .id = id, .inputs = inputs, .n_inputs = n, .timeout_ms = o->timeout_ms};
-    weft_status st = weft_infer(e, &call, r, err);
-    return st;
+    return weft_infer(e, &call, r, err);
+}
+
+/* A model of raw tensors was given a picture: says how to run a picture model. */
+static void add_picture_hint(const run_options *o, weft_engine *e, const char *model, const char *path, const void *bytes,
+                             size_t n_bytes, weft_error *err)
+{
+    const weft_model_info *info = NULL;
+    weft_picture_info picture;
+    char types[300];
+    if (weft_engine_model_info(e, model, &info, NULL) != WEFT_OK)
+        return;
+    bool takes_tensors = info->picture_input == NULL;
+    weft_model_info_unref(info);
+    if (!takes_tensors || weft_picture_probe(bytes, n_bytes, NULL, &picture, NULL) != WEFT_OK)
+        return;
+    weft_cli_picture_types(types, sizeof(types));
+    weft_error before = *err;
+    weft_cli_plain(&before);
+    weft_fail(err, before.status, "%.600s; %s is a %s; to run a picture model %s %s", before.text, weft_cli_base_name(path),
+              weft_picture_format_name(picture.format), o->is_file ? "add --type" : "its block needs type:", types);
 }
 
 static weft_status run_picture(const run_options *o, weft_engine *e, const char *model, const char *path, bool many,
@@ -146,12 +96,17 @@ static weft_status run_picture(const run_options *o, weft_engine *e, const char 
     weft_input in = weft_input_bytes(NULL, bytes, n_bytes);
     st = infer(o, e, model, &in, 1, weft_cli_base_name(path), &r, err);
     if (st == WEFT_OK) {
+        char drawn[1200];
         show(o, weft_cli_base_name(path), r);
         if (o->draw)
-            st = draw(o, path, bytes, n_bytes, r, many, err);
+            st = weft_run_draw(o->draw, many, path, bytes, n_bytes, r, drawn, sizeof(drawn), err);
+        if (st == WEFT_OK && o->draw && !o->json)
+            printf("  drawn: %s\n", drawn);
         if (st == WEFT_OK && o->output)
-            st = write_outputs(o->output, r, err);
+            st = weft_run_write_outputs(o->output, r, err);
     } else {
+        add_picture_hint(o, e, model, path, bytes, n_bytes, err);
+        weft_cli_plain(err);
         weft_fail_prefix(err, st, "%s", path);
     }
     weft_result_unref(r);
@@ -171,8 +126,9 @@ static weft_status run_tensors(const run_options *o, weft_engine *e, const char 
         size_t n_bytes;
         weft_tensor t;
         st = weft_cli_read_file(path, MAX_FILE_BYTES, &bytes[i], &n_bytes, err);
-        if (st == WEFT_OK)
-            st = weft_npy_read(bytes[i], n_bytes, &t, err);
+        if (st != WEFT_OK)
+            break;
+        st = weft_npy_read(bytes[i], n_bytes, &t, err);
         if (st != WEFT_OK) {
             weft_fail_prefix(err, st, "%s", path);
             break;
@@ -187,7 +143,7 @@ static weft_status run_tensors(const run_options *o, weft_engine *e, const char 
     if (st == WEFT_OK) {
         show(o, "tensors", r);
         if (o->output)
-            st = write_outputs(o->output, r, err);
+            st = weft_run_write_outputs(o->output, r, err);
     }
     weft_result_unref(r);
     for (size_t i = 0; i < o->n_inputs; i++)
@@ -234,7 +190,7 @@ static int parse(int argc, char **argv, run_options *o, char **pictures, size_t 
             o->debug = true;
             break;
         default:
-            return weft_cli_usage("run", "unknown or incomplete option \"%s\"", argv[optind - 1]);
+            return weft_cli_bad_option("run", long_options, argv[optind - 1]);
         }
     }
     return WEFT_EXIT_OK;
@@ -261,6 +217,43 @@ static int run_all(const run_options *o, const char *model, const char *only, co
     return exit_code;
 }
 
+/* Everything that can be told from the command line alone, before a model is loaded. */
+static int check_places(const run_options *o, size_t n_pictures)
+{
+    weft_error err;
+    if (o->draw && n_pictures == 0)
+        return weft_cli_usage("run", "--draw needs a picture to draw on");
+    if (o->draw && weft_run_check_draw(o->draw, n_pictures > 1, &err) != WEFT_OK)
+        return weft_cli_usage("run", "%s", err.text);
+    if (o->output && weft_run_check_output(o->output, &err) != WEFT_OK)
+        return weft_cli_usage("run", "%s", err.text);
+    return WEFT_EXIT_OK;
+}
+
+/* Without a configuration the model may be a file: is it one that can be run? */
+static int check_model(run_options *o, const char *model)
+{
+    struct stat st;
+    char known[200];
+    weft_error err;
+    if (o->config)
+        return WEFT_EXIT_OK;
+    bool there = stat(model, &st) == 0;
+    if (there && S_ISDIR(st.st_mode) && (strchr(model, '/') || access("weft.yaml", R_OK) != 0))
+        return weft_cli_usage("run", "%s is a folder; give a model file, or a name of the configuration", model);
+    o->is_file = there && S_ISREG(st.st_mode);
+    if (!there && (o->type || strchr(model, '/') || weft_cli_has_model_extension(model))) {
+        weft_fail(&err, WEFT_E_NOT_FOUND, "there is no file %s", model);
+        return weft_cli_fail("run", &err);
+    }
+    if (o->is_file && !weft_cli_has_model_extension(model)) {
+        weft_cli_extensions(known, sizeof(known));
+        weft_fail(&err, WEFT_E_INVALID, "%s is no model file; known: %s", model, known);
+        return weft_cli_fail("run", &err);
+    }
+    return WEFT_EXIT_OK;
+}
+
 int weft_cmd_run(int argc, char **argv)
 {
     run_options o = {0};
@@ -273,16 +266,18 @@ int weft_cmd_run(int argc, char **argv)
     for (int i = optind + 1; i < argc; i++)
         pictures[n_pictures++] = argv[i];
     if (exit_code == WEFT_EXIT_OK && !model)
-        exit_code = weft_cli_usage("run", "which model?");
+        exit_code = weft_cli_usage("run", "expected \"weft run MODEL PICTURE\", got no model");
     if (exit_code == WEFT_EXIT_OK && n_pictures == 0 && o.n_inputs == 0)
         exit_code = weft_cli_usage("run", "no picture and no --input is given");
+    if (exit_code == WEFT_EXIT_OK)
+        exit_code = check_places(&o, n_pictures);
+    if (exit_code == WEFT_EXIT_OK)
+        exit_code = check_model(&o, model);
     if (exit_code == WEFT_EXIT_OK) {
-        struct stat st;
-        bool is_file = !o.config && stat(model, &st) == 0 && S_ISREG(st.st_mode);
         weft_config *c =
-            is_file ? weft_cli_config_of_file("run", model, o.type, &exit_code) : weft_cli_config("run", o.config, &exit_code);
+            o.is_file ? weft_cli_config_of_file("run", model, o.type, &exit_code) : weft_cli_config("run", o.config, &exit_code);
         if (c) {
-            const char *name = is_file ? c->models[c->n_models - 1].config.name : model;
+            const char *name = o.is_file ? c->models[c->n_models - 1].config.name : model;
             exit_code = run_all(&o, name, name, c, pictures, n_pictures);
         }
         weft_config_destroy(&c);

@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "cli/cli.h"
 #include "log/log_sink.h"
+#include "server/port_probe.h"
 #include "server/server.h"
 
 typedef struct serve_options {
@@ -54,7 +55,7 @@ static int parse(int argc, char **argv, serve_options *o)
             o->json = true;
             break;
         default:
-            return weft_cli_usage("serve", "unknown or incomplete option \"%s\"", argv[optind - 1]);
+            return weft_cli_bad_option("serve", long_options, argv[optind - 1]);
         }
     }
     if (optind < argc)
@@ -94,6 +95,19 @@ static void fatal(void *cookie, const char *why)
     kill(getpid(), SIGTERM);
 }
 
+/* A line to paste, for the first model that takes pictures. */
+static void print_example(const weft_config *c, const char *host, int port)
+{
+    bool any = strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0, v6 = strchr(host, ':') && !any;
+    for (size_t i = 0; i < c->n_models; i++) {
+        if (c->models[i].config.hidden || !c->models[i].executor->picture_input)
+            continue;
+        printf("try: curl --data-binary @photo.jpg http://%s%s%s:%d/v1/models/%s/predict\n", v6 ? "[" : "",
+               any ? "127.0.0.1" : host, v6 ? "]" : "", port, c->models[i].config.name);
+        return;
+    }
+}
+
 static void print_started(const serve_options *o, const weft_server_options *so, const weft_server *s, const weft_config *c,
                           double seconds)
 {
@@ -109,6 +123,7 @@ static void print_started(const serve_options *o, const weft_server_options *so,
         for (size_t i = 0; i < c->n_models; i++)
             if (!c->models[i].config.hidden)
                 printf("  %-20s %s\n", c->models[i].config.name, c->models[i].executor->name);
+        print_example(c, so->host, weft_server_port(s));
     }
     fflush(stdout);
 }
@@ -170,6 +185,13 @@ static int serve(const serve_options *o, const weft_config *c, weft_log_sink *lo
     return exit_code;
 }
 
+/* Before any model is loaded: is there a place to listen? */
+static weft_status check_places(const serve_options *o, const weft_config *c, weft_error *err)
+{
+    weft_status s = weft_port_probe(o->host ? o->host : c->server.host, o->port >= 0 ? o->port : c->server.port, err);
+    return s == WEFT_OK ? weft_unix_socket_probe(c->server.unix_socket, err) : s;
+}
+
 int weft_cmd_serve(int argc, char **argv)
 {
     int64_t start_ns = weft_now_ns();
@@ -188,7 +210,7 @@ int weft_cmd_serve(int argc, char **argv)
     lo.directory = o.log_dir ? o.log_dir : lo.directory;
     weft_log_sink *logs = NULL;
     weft_error err;
-    if (weft_log_sink_create(&lo, &logs, &err) != WEFT_OK)
+    if (check_places(&o, c, &err) != WEFT_OK || weft_log_sink_create(&lo, &logs, &err) != WEFT_OK)
         exit_code = weft_cli_fail("serve", &err);
     else
         exit_code = serve(&o, c, logs, start_ns);

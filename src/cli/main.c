@@ -99,10 +99,10 @@ int main(int argc, char **argv)
     if (strcmp(name, "--version") == 0)
         name = "version";
     if (strcmp(name, "help") == 0)
-        return weft_command_find(argv[2]) ? weft_cli_help(argv[2]) : weft_cli_usage(NULL, "there is no command \"%s\"", argv[2]);
+        return weft_command_find(argv[2]) ? weft_cli_help(argv[2]) : weft_cli_unknown_command(argv[2]);
     const weft_command *c = weft_command_find(name);
     if (!c)
-        return weft_cli_usage(NULL, "there is no command \"%s\"", name);
+        return weft_cli_unknown_command(name);
     for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             return weft_cli_help(c->name);

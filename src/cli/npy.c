@@ -42,12 +42,12 @@ weft_status weft_npy_read(const void *bytes, size_t n_bytes, weft_tensor *out, w
     char header[1024];
     memset(out, 0, sizeof(*out));
     if (n_bytes < 12 || memcmp(b, "\x93NUMPY", 6) != 0 || b[6] < 1 || b[6] > 3)
-        return weft_fail(err, WEFT_E_INVALID, "This is not a NumPy .npy file (version 1 to 3); write one with numpy.save.");
+        return weft_fail(err, WEFT_E_INVALID, "this is not a NumPy .npy file (version 1 to 3); write one with numpy.save");
     size_t at = b[6] == 1 ? 10 : 12;
     size_t n =
         b[6] == 1 ? (size_t)(b[8] | b[9] << 8) : (size_t)b[8] | (size_t)b[9] << 8 | (size_t)b[10] << 16 | (size_t)b[11] << 24;
     if (n >= sizeof(header) || at + n > n_bytes)
-        return weft_fail(err, WEFT_E_INVALID, "The header of the .npy file is cut short or longer than %zu bytes.",
+        return weft_fail(err, WEFT_E_INVALID, "the header of the .npy file is cut short or longer than %zu bytes",
                          sizeof(header));
     memcpy(header, b + at, n);
     header[n] = 0;
@@ -55,7 +55,7 @@ weft_status weft_npy_read(const void *bytes, size_t n_bytes, weft_tensor *out, w
                *shape = value_of(header, "'shape':");
     if (!descr || !order || !shape || strncmp(order, "False", 5) != 0 || !read_shape(shape, out))
         return weft_fail(err, WEFT_E_INVALID,
-                         "The .npy file must hold one array in C order with at most %d axes; use numpy.ascontiguousarray.",
+                         "the .npy file must hold one array in C order with at most %d axes; use numpy.ascontiguousarray",
                          WEFT_MAX_RANK);
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         if (descr[0] == '\'' && strncmp(descr + 1, types[i].descr, 3) == 0 && descr[4] == '\'')
@@ -63,9 +63,9 @@ weft_status weft_npy_read(const void *bytes, size_t n_bytes, weft_tensor *out, w
     if (!out->dtype)
         return weft_fail(
             err, WEFT_E_INVALID,
-            "The .npy file's element type %.8s is not one a model takes; convert it with astype, for example to float32.", descr);
+            "the .npy file's element type %.8s is not one a model takes; convert it with astype, for example to float32", descr);
     if (!weft_tensor_dense_bytes(out->dtype, out->shape, out->rank, &out->n_bytes) || out->n_bytes != n_bytes - at - n)
-        return weft_fail(err, WEFT_E_INVALID, "The .npy file holds %zu bytes of data, but its shape needs %zu.", n_bytes - at - n,
+        return weft_fail(err, WEFT_E_INVALID, "the .npy file holds %zu bytes of data, but its shape needs %zu", n_bytes - at - n,
                          out->n_bytes);
     out->data = (void *)(b + at + n);
     return WEFT_OK;
@@ -78,7 +78,7 @@ weft_status weft_npy_write(const weft_tensor *t, weft_buffer *out, weft_error *e
         if (types[i].dtype == t->dtype)
             descr = types[i].descr;
     if (!descr)
-        return weft_fail(err, WEFT_E_UNSUPPORTED, "Output %s has type %s, which a .npy file written here cannot hold.", t->name,
+        return weft_fail(err, WEFT_E_UNSUPPORTED, "output %s has type %s, which a .npy file written here cannot hold", t->name,
                          weft_dtype_name(t->dtype));
     char header[320];
     int n = snprintf(header, sizeof(header), "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
@@ -93,5 +93,5 @@ weft_status weft_npy_write(const weft_tensor *t, weft_buffer *out, weft_error *e
     weft_buffer_append(out, header, (size_t)n);
     if (t->n_bytes)
         weft_buffer_append(out, t->data, t->n_bytes);
-    return out->failed ? weft_fail(err, WEFT_E_NO_MEMORY, "No memory for the output file.") : WEFT_OK;
+    return out->failed ? weft_fail(err, WEFT_E_NO_MEMORY, "no memory for the output file") : WEFT_OK;
 }

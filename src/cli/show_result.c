@@ -130,6 +130,32 @@ static void cell_range(weft_table *t, const weft_tensor *x, size_t n)
     weft_table_cellf(t, "min %.5g  max %.5g  mean %.5g", low, high, sum / (double)n);
 }
 
+/* A declared field with one value for the whole answer: a name and a number, not a tensor. */
+static bool is_single(const weft_column *c)
+{
+    int64_t n = 0;
+    weft_shape_elements(c->tensor.shape, c->tensor.rank, &n);
+    return !c->per_item && n == 1 && c->kind != WEFT_FIELD_TENSOR && c->kind != WEFT_FIELD_MATTE && c->kind != WEFT_FIELD_PICTURE;
+}
+
+static void show_singles(weft_buffer *out, const weft_result *r)
+{
+    weft_table t;
+    weft_table_init(&t, 2);
+    for (size_t c = 0; c < r->n_columns; c++) {
+        const weft_column *column = &r->columns[c];
+        if (!is_single(column))
+            continue;
+        weft_table_cell(&t, column->tensor.name);
+        if (column->kind == WEFT_FIELD_SCORE) /* may be far below a thousandth */
+            weft_table_cellf(&t, "%.4f", number_at(&column->tensor, 0));
+        else
+            cell_item(&t, r, column, 0);
+    }
+    weft_table_print(&t, 2, out);
+    weft_table_fini(&t);
+}
+
 static void show_wholes(weft_buffer *out, const weft_result *r)
 {
     weft_table t;
@@ -137,7 +163,7 @@ static void show_wholes(weft_buffer *out, const weft_result *r)
     weft_table_init(&t, 5);
     for (size_t c = 0; c < r->n_columns; c++) {
         const weft_tensor *x = &r->columns[c].tensor;
-        if (r->columns[c].per_item)
+        if (r->columns[c].per_item || is_single(&r->columns[c]))
             continue;
         if (t.n_cells == 0) {
             const char *const head[] = {"output", "type", "shape", "values", ""};
@@ -174,9 +200,12 @@ void weft_show_result(weft_buffer *out, const char *title, const weft_result *r)
         has_items |= r->columns[c].per_item;
     if (has_items)
         weft_buffer_printf(out, "  %zu found", r->n_items);
-    weft_buffer_printf(out, "  %.1f ms (queue %.1f, preprocess %.1f, run %.1f, postprocess %.1f)\n", (double)t->total_ns / 1e6,
-                       (double)t->queue_ns / 1e6, (double)t->preprocess_ns / 1e6, (double)t->run_ns / 1e6,
-                       (double)t->postprocess_ns / 1e6);
+    weft_buffer_printf(out, "  %.1f ms (queue %.1f, preprocess %.1f, run %.1f", (double)t->total_ns / 1e6,
+                       (double)t->queue_ns / 1e6, (double)t->preprocess_ns / 1e6, (double)t->run_ns / 1e6);
+    if (t->n_runs > 1) /* a pipeline's: the sum may be more than the whole took */
+        weft_buffer_printf(out, " over %d runs, some at once", (int)t->n_runs);
+    weft_buffer_printf(out, ", postprocess %.1f)\n", (double)t->postprocess_ns / 1e6);
     show_items(out, r);
+    show_singles(out, r);
     show_wholes(out, r);
 }

@@ -19,6 +19,8 @@ void weft_read_models(weft_drafts *d, weft_yaml_node *node)
                           weft_node_words(node, words));
         return;
     }
+    if (!node->first)
+        weft_read_warning(r, node->place, list, "the list is empty: nothing would be served");
     size_t i = 0;
     for (weft_yaml_cell *c = node->first; c && weft_read_visit(r, c->value, list); c = c->next, i++) {
         weft_at *at = weft_read_alloc(r, 1, sizeof(*at));

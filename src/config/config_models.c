@@ -419,6 +419,48 @@ static size_t make_specials(weft_drafts *d, const weft_executor *x, weft_special
     return n;
 }
 
+/* Does the executor have this key in a model's block, and everything that is written below it? */
+static bool takes_key(const weft_executor *x, const weft_yaml_node *key, const weft_yaml_node *value)
+{
+    const weft_option *o = weft_option_find(x->options, key->text, strlen(key->text));
+    for (const weft_submodel_decl *s = x->submodels; s && s->slot; s++)
+        if (!strcmp(s->slot, key->text))
+            return true;
+    if (!o)
+        return false;
+    if (o->kind == WEFT_OPT_STRUCT && value->kind == WEFT_NODE_MAP)
+        for (const weft_yaml_cell *c = value->first; c; c = c->next)
+            if (c->key->kind != WEFT_NODE_SCALAR || !weft_option_find(o->fields, c->key->text, strlen(c->key->text)))
+                return false;
+    return true;
+}
+
+/* A key of a picture model in a block without a type, which therefore is of type tensor. */
+static const char *explain_missing_type(void *cookie, const weft_yaml_node *key, const weft_yaml_node *value)
+{
+    const weft_drafts *d = cookie;
+    char list[400] = "";
+    size_t n = 0, left, len = 0;
+    for (const weft_executor *const *x = d->executors; x && *x; x++)
+        n += takes_key(*x, key, value);
+    left = n;
+    for (const weft_executor *const *x = d->executors; x && *x; x++) {
+        if (!takes_key(*x, key, value) || len + 60 > sizeof(list))
+            continue;
+        left--;
+        len += (size_t)snprintf(list + len, sizeof(list) - len, "%s\"type: %.32s\"",
+                                len == 0 ? ""
+                                : left   ? ", "
+                                         : " or ",
+                                (*x)->name);
+    }
+    return n ? weft_arena_printf(d->r->arena,
+                                 "\"%.64s\" is not a key of type tensor (which applies because \"type\" is not given); did you "
+                                 "forget %s?",
+                                 key->text, list)
+             : NULL;
+}
+
 static void read_block(weft_drafts *d, weft_draft *m, weft_yaml_node *node, weft_section sections[2])
 {
     static const weft_key_value inline_refused[] = {{"name", "a sub-model written in place is called MODEL.SLOT"},
@@ -442,7 +484,13 @@ static void read_block(weft_drafts *d, weft_draft *m, weft_yaml_node *node, weft
     m->at->sections = sections;
     m->at->n_sections = n_sections;
     d->r->ignore_unknown = !x; /* its own keys are not known; that the type is wrong was said */
+    if (!m->parent && !entry_named(entries, n, "type")) {
+        d->r->explain = explain_missing_type;
+        d->r->explain_cookie = d;
+        d->r->explain_at = m->at;
+    }
     weft_read_sections(d->r, node, entries, n, m->at, sections, n_sections, specials, n_specials);
+    d->r->explain = NULL;
     d->r->ignore_unknown = false;
     if (d->r->stopped || !sections[0].seen)
         return;

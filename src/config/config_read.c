@@ -339,10 +339,16 @@ static void list_names(const names *all, char *buf, size_t n)
         len += (size_t)snprintf(buf + len, n - len, "%s%s", i ? ", " : "", all->items[i]);
 }
 
-static void unknown_key(weft_reader *r, const weft_yaml_node *key, const weft_at *at, const weft_section *sections,
+static void unknown_key(weft_reader *r, const weft_entry *entry, const weft_at *at, const weft_section *sections,
                         size_t n_sections, const weft_special *specials, size_t n_specials)
 {
     char words[80], list[600];
+    const weft_yaml_node *key = entry->key;
+    const char *why = r->explain && at == r->explain_at && !quiet(r) ? r->explain(r->explain_cookie, key, entry->value) : NULL;
+    if (why) {
+        weft_read_mistake(r, key->place, at, NULL, "%s", why);
+        return;
+    }
     const char *text = weft_node_words(key, words), *suggestion = NULL;
     if (!quiet(r)) {
         names all = {.n = 0};
@@ -428,7 +434,7 @@ void weft_read_sections(weft_reader *r, const weft_yaml_node *node, const weft_e
         if (o)
             read_key(r, &list[i], at, in, o);
         else if (!take_special(specials, n_specials, &list[i]) && !r->ignore_unknown)
-            unknown_key(r, list[i].key, at, sections, n_sections, specials, n_specials);
+            unknown_key(r, &list[i], at, sections, n_sections, specials, n_specials);
     }
     for (size_t i = 0; i < n_sections && !r->stopped; i++)
         report_missing(r, node, at, &sections[i]);

@@ -23,6 +23,11 @@ typedef struct weft_reader {
     bool no_memory;
     bool too_many;
     bool ignore_unknown; /* keys that nobody knows are passed over */
+    /* What to say instead of "unknown key" about a key of the mapping at explain_at; NULL = nothing special. The text lives in
+     * the arena. */
+    const char *(*explain)(void *cookie, const weft_yaml_node *key, const weft_yaml_node *value);
+    void *explain_cookie;
+    const struct weft_at *explain_at;
 } weft_reader;
 
 /* One struct that keys of a mapping fill. */

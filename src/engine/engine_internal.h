@@ -337,6 +337,7 @@ struct weft_entry {
     bool busy;           /* a load, unload or reload works on it */
     bool replacing;      /* calls wait in `limbo` until the new version is there */
     weft_node limbo;     /* requests, by park_node */
+    uint64_t order;      /* of being added, for lists */
     char name[WEFT_NAME_BYTES];
 };
 
@@ -371,6 +372,7 @@ struct weft_engine {
     weft_cond registry_changed;
     weft_node entries[WEFT_ENTRY_BUCKETS];
     size_t n_entries;
+    uint64_t n_entries_ever;
     _Atomic bool closing; /* destroy has begun */
     _Atomic bool draining;
     _Atomic int64_t n_open; /* root requests that are not answered */

@@ -126,29 +126,43 @@ weft_status weft_engine_model_info(weft_engine *e, const char *name, const weft_
     return *out ? WEFT_OK : weft_fail(err, WEFT_E_NO_MEMORY, "out of memory for the description of the model \"%.64s\"", name);
 }
 
+typedef struct listed {
+    weft_model *model; /* with a reference */
+    uint64_t order;
+} listed;
+
+static int by_order(const void *a, const void *b)
+{
+    const listed *x = a, *y = b;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
 void weft_engine_each_model(weft_engine *e, void (*fn)(void *cookie, const weft_model_info *info), void *cookie)
 {
     if (!e)
         return;
     weft_lock_take(&e->registry);
     size_t n = 0, most = e->n_entries;
-    weft_model **models = most ? malloc(most * sizeof(*models)) : NULL;
-    for (size_t i = 0; models && i < WEFT_ENTRY_BUCKETS; i++) {
+    listed *list = most ? malloc(most * sizeof(*list)) : NULL;
+    for (size_t i = 0; list && i < WEFT_ENTRY_BUCKETS; i++) {
         weft_list_each(k, &e->entries[i])
         {
-            weft_model *m = shown(weft_container_of(k, weft_entry, node));
+            weft_entry *entry = weft_container_of(k, weft_entry, node);
+            weft_model *m = shown(entry);
             if (m)
-                models[n++] = m;
+                list[n++] = (listed){m, entry->order};
         }
     }
     weft_lock_drop(&e->registry);
+    if (n)
+        qsort(list, n, sizeof(*list), by_order);
     for (size_t i = 0; i < n; i++) {
-        const weft_model_info *info = snapshot(models[i]);
-        weft_model_unref(models[i]);
+        const weft_model_info *info = snapshot(list[i].model);
+        weft_model_unref(list[i].model);
         if (!info)
             continue;
         fn(cookie, info);
         weft_model_info_unref(info);
     }
-    free(models);
+    free(list);
 }

@@ -283,6 +283,7 @@ weft_status weft_engine_load(weft_engine *e, const weft_model_config *c, weft_er
     ch.entries[0] = entry;
     weft_node_push_back(bucket_of(e, c->name), &entry->node);
     e->n_entries++;
+    entry->order = e->n_entries_ever++;
     s = claim_subs(e, c, &ch, subs, err);
     if (s)
         ch.n = 1;

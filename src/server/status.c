@@ -118,6 +118,7 @@ void weft_model_handle(weft_exchange *x, const weft_http_head *head)
 typedef struct health_walk {
     weft_json *j;
     weft_engine *engine;
+    bool hidden; /* which models: those that callers see, or the parts of pipelines */
 } health_walk;
 
 static void put_state(weft_json *j, const weft_model_info *info)
@@ -133,6 +134,8 @@ static void put_state(weft_json *j, const weft_model_info *info)
 static void put_health(void *cookie, const weft_model_info *info)
 {
     health_walk *w = cookie;
+    if (info->hidden != w->hidden)
+        return;
     weft_model_stats s;
     weft_error err;
     weft_json_object_begin(w->j);
@@ -165,7 +168,12 @@ void weft_healthz_handle(weft_exchange *x, const weft_http_head *head)
     weft_json_key_int(&j, "connections", atomic_load(&s->n_conns));
     weft_json_key(&j, "models");
     weft_json_array_begin(&j);
-    health_walk w = {&j, s->engine};
+    health_walk w = {&j, s->engine, false};
+    weft_engine_each_model(s->engine, put_health, &w);
+    weft_json_array_end(&j);
+    weft_json_key(&j, "parts"); /* hidden sub-models, called MODEL.SLOT */
+    weft_json_array_begin(&j);
+    w.hidden = true;
     weft_engine_each_model(s->engine, put_health, &w);
     weft_json_array_end(&j);
     weft_json_object_end(&j);

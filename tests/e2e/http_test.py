@@ -326,7 +326,7 @@ def a_taken_port_is_said_clearly():
     with Server(config([model("cls")])) as s:
         p = subprocess.run([PROGRAM, "serve", "--config", s.path, "--port", str(s.port)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                            timeout=30 * SLOW)
-        assert p.returncode == 1 and "Cannot listen on 127.0.0.1" in p.stderr and str(s.port) in p.stderr, p.stderr
+        assert p.returncode == 1 and "cannot listen on 127.0.0.1" in p.stderr and str(s.port) in p.stderr, p.stderr
 
 
 if __name__ == "__main__":

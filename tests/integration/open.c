@@ -67,9 +67,29 @@ static void test_all_messages_of_models(void **state)
     const char *path = write_file("weft.yaml", "models:\n- {name: a, path: none.om}\n- {name: b, path: nothing.om}\n");
     assert_int_not_equal(weft_engine_open(path, &e, &err), WEFT_OK);
     assert_null(e);
-    assert_non_null(strstr(err.text, ":2:10: model a: "));
-    assert_non_null(strstr(err.text, ":3:10: model b: "));
+    assert_non_null(strstr(err.text, ":2:10: model \"a\": "));
+    assert_non_null(strstr(err.text, ":3:10: model \"b\": "));
     assert_non_null(strstr(err.text, "acl"));
+}
+
+/* The paragraph about a runtime that is not there comes once, whole, and every model is named. */
+static void test_no_runtime_is_said_once(void **state)
+{
+    weft_engine *e;
+    weft_error err;
+    setenv("WEFT_ONNXRUNTIME", "/nowhere/libonnxruntime.so.1", 1);
+    write_file("a.onnx", "x");
+    const char *path = write_file("weft.yaml", "models:\n- {name: a, path: a.onnx}\n- {name: b, path: a.onnx}\n- {name: c, path: "
+                                               "a.onnx}\n");
+    assert_int_equal(weft_engine_open(path, &e, &err), WEFT_E_UNAVAILABLE);
+    const char *once = strstr(err.text, "no usable ONNX Runtime");
+    assert_non_null(once);
+    assert_null(strstr(once + 1, "no usable ONNX Runtime"));
+    assert_non_null(strstr(err.text, ":2:10: model \"a\": backend \"onnxruntime\": no usable"));
+    assert_non_null(strstr(err.text, ":3:10: model \"b\": the same\n"));
+    assert_non_null(strstr(err.text, ":4:10: model \"c\": the same"));
+    assert_true(strlen(err.text) < WEFT_ERROR_TEXT_BYTES - 1); /* nothing was cut off */
+    unsetenv("WEFT_ONNXRUNTIME");
 }
 
 static void test_version(void **state)
@@ -86,6 +106,7 @@ int main(void)
         cmocka_unit_test(test_no_models),
         cmocka_unit_test(test_missing_and_wrong_files),
         cmocka_unit_test(test_all_messages_of_models),
+        cmocka_unit_test(test_no_runtime_is_said_once),
         cmocka_unit_test(test_version),
     };
     return cmocka_run_group_tests(tests, make_folder, drop_folder);

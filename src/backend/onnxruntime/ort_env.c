@@ -58,6 +58,8 @@ static void on_log(void *cookie, int level, const char *category, const char *id
     if (!self || !self->env.log)
         return;
     weft_ort_clean(message ? message : "", line, sizeof line);
+    if (strstr(line, "Removing initializer")) /* one line a weight, of no use to whoever runs the model */
+        level = 0;
     weft_ort_say(self, level >= 0 && level <= 4 ? levels[level] : WEFT_LOG_WARN, "onnxruntime", weft_ort_here.model, "%s", line);
 }
 

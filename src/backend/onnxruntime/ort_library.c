@@ -2,8 +2,9 @@
  *   1. the path that was configured: that one and no other
  *   2. $WEFT_ONNXRUNTIME: likewise
  *   3. libonnxruntime.so.1, libonnxruntime.so as the loader finds them
- *   4. beside the program: ../lib/, ./
- *   5. .cache/runtime/onnxruntime/ of the working directory, where script/fetch puts it */
+ *   4. beside the program (../lib/, ./) and beside libweft, for installed copies
+ *   5. .cache/runtime/onnxruntime/, where script/fetch puts it: of the source tree that the program was built in (its folder is
+ *      build/PRESET/), then of the working directory */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ static const char *const names[] = {"libonnxruntime.so.1", "libonnxruntime.so"};
 
 /* Says what was tried and why it did not do, as far as the text has room. */
 typedef struct attempts {
-    char text[700];
+    char text[600];
     size_t n;
 } attempts;
 
@@ -118,22 +119,58 @@ static bool try_folder(const char *folder, attempts *a)
     return false;
 }
 
+/* Cuts the file's name off. */
+static bool folder_of(char *path)
+{
+    char *slash = strrchr(path, '/');
+
+    if (slash)
+        *slash = 0;
+    return slash != NULL;
+}
+
+/* The folder of the file that this code was linked into: libweft.so in a program that embeds it. */
+static bool own_folder(char *path, size_t n_path)
+{
+    Dl_info info;
+    const void *here;
+    weft_status (*self)(const char *, weft_error *) = weft_ort_library_open;
+
+    memcpy(&here, &self, sizeof here);
+    if (!dladdr(here, &info) || !info.dli_fname || !strchr(info.dli_fname, '/'))
+        return false;
+    snprintf(path, n_path, "%s", info.dli_fname);
+    return folder_of(path);
+}
+
+static bool program_folder(char *path, size_t n_path)
+{
+    ssize_t n = readlink("/proc/self/exe", path, n_path - 1);
+
+    if (n <= 0)
+        return false;
+    path[n] = 0;
+    return folder_of(path);
+}
+
 static bool try_usual_places(attempts *a)
 {
-    char program[1024], folder[1100];
-    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-    char *slash;
+    char program[1024], library[1024], folder[1100];
+    bool has_program = program_folder(program, sizeof program), has_library = own_folder(library, sizeof library);
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (try_open(names[i], a))
             return true;
-    if (n > 0) {
-        program[n] = 0;
-        slash = strrchr(program, '/');
-        if (slash)
-            *slash = 0;
+    if (has_program) {
         snprintf(folder, sizeof folder, "%s/../lib", program);
         if (try_folder(folder, a) || try_folder(program, a))
+            return true;
+    }
+    if (has_library && (!has_program || strcmp(library, program) != 0) && try_folder(library, a))
+        return true;
+    if (has_program) {
+        snprintf(folder, sizeof folder, "%s/../../.cache/runtime/onnxruntime", program);
+        if (try_folder(folder, a))
             return true;
     }
     return try_folder(".cache/runtime/onnxruntime", a);
@@ -161,8 +198,8 @@ weft_status weft_ort_library_open(const char *path, weft_error *err)
     if (!found)
         return weft_fail(err, WEFT_E_UNAVAILABLE,
                          "no usable ONNX Runtime (weft needs release " WEFT_ORT_OLDEST_RELEASE
-                         " or newer). Tried: %s. Run script/fetch, or give the path of libonnxruntime.so as onnxruntime_library "
-                         "or in WEFT_ONNXRUNTIME",
+                         " or newer): run script/fetch, put libonnxruntime.so.1 into the lib folder beside the program, or give "
+                         "its path as onnxruntime_library or in WEFT_ONNXRUNTIME. Tried: %s",
                          a.text);
     snprintf(asked, sizeof asked, "%s", path ? path : "");
     return WEFT_OK;

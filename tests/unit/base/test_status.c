@@ -82,6 +82,11 @@ static void prefix(void **state)
     assert_int_equal(err.retry_after_ms, 5);
     weft_fail_prefix(&err, err.status, "%s", err.text);
     assert_string_equal(err.text, "model \"ocr\": no such file: model \"ocr\": no such file");
+    weft_fail(&err, WEFT_E_IO, "model \"ocr\": no such file");
+    assert_int_equal(weft_fail_prefix(&err, err.status, "model \"%s\"", "ocr"), WEFT_E_IO);
+    assert_string_equal(err.text, "model \"ocr\": no such file"); /* said already */
+    weft_fail_prefix(&err, err.status, "model");
+    assert_string_equal(err.text, "model: model \"ocr\": no such file"); /* only the same prefix counts */
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = 0;
     weft_fail_prefix(&err, err.status, "%s", longer);

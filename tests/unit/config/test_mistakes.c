@@ -16,7 +16,8 @@ static const struct {
      "  preproces: {}",
      "4:3 models[0]: unknown key \"max_bach\"; did you mean \"max_batch\"?\n"
      "5:3 models[0]: unknown key \"preproces\"; known here: name, type, path, backend, version, device_id, max_batch, "
-     "batch_window_ms, queue_size, queue_bytes, ready_rows, instances, threads, priority, weight, timeout_ms, run_timeout_ms, "
+     "batch_window_ms, queue_size, queue_bytes, ready_rows, instances, threads, priority, weight, max_cores, timeout_ms, "
+     "run_timeout_ms, "
      "cohort_wait_ms, concurrency, memory_limit, required, warmup, hidden, onnxruntime, toy, acl\n"},
     {"every kind of value",
      "models:\n"
@@ -106,6 +107,23 @@ static const struct {
      "\"classify\"?\n"
      "10:9 models[2].type: expected an executor (tensor, kinds, ocr, face, classify, pure), got \"ocrexecutor\"; did you mean "
      "\"OcrExecutor\"?\n"},
+    {"no models", "models: []", "1:9 warning models: the list is empty: nothing would be served\n"},
+    {"a forgotten type",
+     "models:\n"
+     "- name: a\n"
+     "  path: m.onnx\n"
+     "  postprocess: {}\n"
+     "- name: b\n"
+     "  part: m.onnx\n"
+     "  path: m.onnx\n"
+     "- {name: c, path: m.onnx, preprocess: {scale: 1}}",
+     "4:3 models[0]: \"postprocess\" is not a key of type tensor (which applies because \"type\" is not given); did you forget "
+     "\"type: ocr\", \"type: face\" or \"type: classify\"?\n"
+     "6:3 models[1]: \"part\" is not a key of type tensor (which applies because \"type\" is not given); did you forget \"type: "
+     "pure\"?\n"
+     "8:27 models[2]: unknown key \"preprocess\"; known here: name, type, path, backend, version, device_id, max_batch, "
+     "batch_window_ms, queue_size, queue_bytes, ready_rows, instances, threads, priority, weight, max_cores, timeout_ms, "
+     "run_timeout_ms, cohort_wait_ms, concurrency, memory_limit, required, warmup, hidden, onnxruntime, toy, acl\n"},
     {"backends",
      "models:\n"
      "- {name: a, path: m.bin}\n"
@@ -148,7 +166,8 @@ static const struct {
      "6:87 models[4].detect: \"path\" is missing: the type tensor runs a model file\n"
      "7:51 models[5].detect: the model \"e\" works through sub-models itself: a sub-model must be one that runs a file\n"
      "8:64 models[6].recognise: unknown key \"detect\"; known here: type, path, backend, version, device_id, max_batch, "
-     "batch_window_ms, queue_size, queue_bytes, ready_rows, instances, threads, priority, weight, timeout_ms, run_timeout_ms, "
+     "batch_window_ms, queue_size, queue_bytes, ready_rows, instances, threads, priority, weight, max_cores, timeout_ms, "
+     "run_timeout_ms, "
      "cohort_wait_ms, concurrency, memory_limit, warmup, onnxruntime, toy, acl\n"
      "8:84 models[6].detect: expected the name of a model of this file or a model file, got \"ee\"; did you mean \"e\"?\n"},
     {"circles",
@@ -252,7 +271,8 @@ static const struct {
      "? [a]\n"
      ": 1\n"
      "models: []",
-     "1:3 expected a name as key, got a list\n"},
+     "1:3 expected a name as key, got a list\n"
+     "3:9 warning models: the list is empty: nothing would be served\n"},
     {"merge of something else",
      "models:\n"
      "- <<: 3\n"
@@ -275,6 +295,7 @@ static const struct {
      "2:10 server: unknown key \"prot\"; did you mean \"port\"?\n"
      "2:28 server.port: expected a whole number from 0 to 65535, got \"99999\"\n"
      "3:14 log.level: expected one of error, warn, info, debug, got \"verbose\"\n"
+     "4:9 warning models: the list is empty: nothing would be served\n"
      "5:1 unknown key \"extra\"; known here: device_id, engine, server, log, models\n"
      "6:1 unknown key \"max_batch\"; did you mean \"models[].max_batch\"?\n"},
     {"bounds of a model",
