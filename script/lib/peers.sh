@@ -9,7 +9,7 @@ set -euo pipefail
 # shellcheck source=script/lib/build.sh
 . "$WEFT_ROOT/script/lib/build.sh"
 
-PEER_PACKAGES=('tritonclient[http,grpc]' grpcio-health-checking ml_dtypes)
+PEER_PACKAGES=('tritonclient[http,grpc]' grpcio-health-checking ml_dtypes openapi-spec-validator)
 
 main() {
   local python version folder
@@ -17,7 +17,7 @@ main() {
   [[ -n $python ]] || { note "peers: no Python here; the tests with other clients skip"; return 0; }
   version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   folder=$WEFT_CACHE/peers-python/$version
-  if PYTHONPATH=$folder "$python" -c 'import tritonclient.http, tritonclient.http.aio, tritonclient.grpc.aio, grpc_health.v1.health_pb2, ml_dtypes' 2>/dev/null; then
+  if PYTHONPATH=$folder "$python" -c 'import tritonclient.http, tritonclient.http.aio, tritonclient.grpc.aio, grpc_health.v1.health_pb2, ml_dtypes, openapi_spec_validator' 2>/dev/null; then
     return 0
   fi
   mkdir -p "$folder"

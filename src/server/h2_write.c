@@ -215,6 +215,8 @@ static int write_batch(weft_h2 *h)
     weft_h2_batch *b = h->batch;
     weft_conn *c = h->conn;
     size_t i = 0;
+    for (size_t k = 0; k < b->n_segments; k++)
+        weft_counter_add(&c->loop->counters.sent_bytes, b->segments[k].len);
     int n = uv_try_write(&c->io.stream, b->segments, (unsigned)b->n_segments);
     if (n < 0 && n != UV_EAGAIN)
         return -1;

@@ -157,6 +157,38 @@ static void a_request_has_its_line_in_its_models_log(void **state)
     weft_log_sink_destroy(&s);
 }
 
+static void access_lines_go_to_their_own_file(void **state)
+{
+    (void)state;
+    weft_log_sink *s;
+    weft_error err;
+    char text[4096];
+    weft_log_options o = options_for(WEFT_LOG_FORMAT_TEXT);
+    assert_int_equal(weft_log_sink_create(&o, &s, &err), WEFT_OK);
+    weft_access a = {.method = "POST",
+                     .path = "/v1/models/a/predict?x=\"1 2\"",
+                     .peer = "127.0.0.1:40000",
+                     .id = "r-1",
+                     .trace = "00-abc",
+                     .status = 200,
+                     .n_received_bytes = 10,
+                     .n_sent_bytes = 20,
+                     .total_ns = 1234567};
+    weft_log_sink_access(s, &a);
+    a = (weft_access){.method = "", .path = "", .peer = "unix", .id = "", .trace = "", .status = 400};
+    weft_log_sink_access(s, &a);
+    weft_log_sink_flush(s);
+    assert_int_equal(files("weft-", NULL, 0), 0);
+    assert_int_equal(files("access-", text, sizeof(text)), 1);
+    assert_string_equal(strchr(strchr(text, '\n') + 1, 'Z'),
+                        "Z INFO  access method=- path=- status=400 ms=0.000 received=0 sent=0 peer=unix\n");
+    *(strchr(text, '\n') + 1) = 0;
+    assert_string_equal(strchr(text, 'Z'),
+                        "Z INFO  access method=POST path=\"/v1/models/a/predict?x=\\\"1 2\\\"\" status=200 ms=1.235 "
+                        "received=10 sent=20 peer=127.0.0.1:40000 id=r-1 trace=00-abc\n");
+    weft_log_sink_destroy(&s);
+}
+
 static void lost_lines_are_counted_and_told(void **state)
 {
     (void)state;
@@ -199,6 +231,7 @@ int main(void)
         cmocka_unit_test(a_long_value_is_cut_and_stays_well_formed),
         cmocka_unit_test_setup_teardown(files_rotate_and_old_ones_go, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_request_has_its_line_in_its_models_log, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(access_lines_go_to_their_own_file, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(lost_lines_are_counted_and_told, make_dir, remove_dir),
         cmocka_unit_test(a_folder_that_cannot_be_made_is_refused),
     };
