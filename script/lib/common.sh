@@ -41,5 +41,16 @@ python_with() {
   return 1
 }
 
+# use_fetched_font: Chinese text is drawn with the font that script/fetch brought where the system has none that can.
+use_fetched_font() {
+  local fetched=$WEFT_CACHE/fonts/wqy/wqy-microhei.ttc
+  [[ -z ${WEFT_FONT:-} && -f $fetched ]] || return 0
+  compgen -G '/usr/share/fonts/*/noto/NotoSansCJK-*' >/dev/null && return 0
+  compgen -G '/usr/share/fonts/*noto*cjk*/NotoSansCJK-*' >/dev/null && return 0
+  compgen -G '/usr/share/fonts/truetype/wqy/*' >/dev/null && return 0
+  compgen -G '/usr/share/fonts/wqy-*/*' >/dev/null && return 0
+  export WEFT_FONT=$fetched
+}
+
 # seconds_since START: for lines such as "done in 12 s", START being $SECONDS from before.
 seconds_since() { echo "$((SECONDS - $1)) s"; }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ITEMS = 1000 };
+enum { MAX_ITEMS = 1000, MAX_WHOLES = 8 };
 
 /* The first column of each kind, checked: dtype, shape and bytes are what result.h promises. */
 typedef struct parts {
@@ -18,6 +18,8 @@ typedef struct parts {
     const float *boxes, *quads, *points, *scores;
     size_t n_points; /* per item */
     const weft_column *labels, *texts, *matte, *picture;
+    const weft_column *wholes[MAX_WHOLES]; /* scores of the whole answer */
+    size_t n_wholes;
     weft_color colors[MAX_ITEMS];
 } parts;
 
@@ -53,6 +55,8 @@ static void take(parts *p, const weft_column *c)
         break;
     case WEFT_FIELD_SCORE:
         p->scores = p->scores ? p->scores : floats_of(c, p->n_items, 1);
+        if (!c->per_item && t->dtype == WEFT_DT_F32 && t->n_bytes == sizeof(float) && p->n_wholes < MAX_WHOLES)
+            p->wholes[p->n_wholes++] = c;
         break;
     case WEFT_FIELD_LABEL:
         p->labels = p->labels || !strings_ok(c, p->n_items) ? p->labels : c;
@@ -251,7 +255,8 @@ static weft_status draw_items(weft_picture *picture, const parts *p, const weft_
 static weft_status draw_panel(weft_picture *picture, const parts *p, const weft_draw_options *options, bool paper,
                               weft_error *err)
 {
-    weft_panel_item *items = calloc(p->n_items, sizeof(*items));
+    size_t n = p->n_items;
+    weft_panel_item *items = calloc(n + p->n_wholes, sizeof(*items));
     if (!items)
         return weft_fail(err, WEFT_E_NO_MEMORY, "out of memory while drawing a result");
     for (size_t i = 0; i < p->n_items; i++) {
@@ -260,8 +265,15 @@ static weft_status draw_panel(weft_picture *picture, const parts *p, const weft_
         items[i].score = p->scores && isfinite(p->scores[i]) ? fmaxf(0, p->scores[i]) : -1;
         items[i].color = p->colors[i];
     }
-    weft_status s = paper ? weft_draw_paper(picture, items, p->n_items, options, err)
-                          : weft_draw_list(picture, items, p->n_items, options, err);
+    for (size_t i = 0; !paper && i < p->n_wholes; i++) {
+        const weft_tensor *t = &p->wholes[i]->tensor;
+        float score = *(const float *)t->data;
+        items[n++] = (weft_panel_item){.text = t->name,
+                                       .n_bytes = strlen(t->name),
+                                       .score = isfinite(score) ? fmaxf(0, score) : -1,
+                                       .color = weft_palette(p->n_items + i)};
+    }
+    weft_status s = paper ? weft_draw_paper(picture, items, n, options, err) : weft_draw_list(picture, items, n, options, err);
     free(items);
     return s;
 }
@@ -294,12 +306,12 @@ weft_status weft_draw_result(weft_picture *picture, const weft_result *result, c
         s = take_picture(picture, &p, err);
     if (s == WEFT_OK && p.matte)
         s = draw_matte(picture, &p.matte->tensor, err);
-    if (s != WEFT_OK || p.n_items == 0)
+    if (s != WEFT_OK || (p.n_items == 0 && p.n_wholes == 0))
         return s;
     bool shapes = p.boxes || p.quads || p.points, named = p.labels || p.texts, paper = p.quads && p.texts && !p.labels;
     if (shapes)
         s = draw_items(picture, &p, options, !paper && (named || p.scores), err);
-    if (s == WEFT_OK && named && (paper || !shapes))
+    if (s == WEFT_OK && (named || p.n_wholes) && (paper || !shapes))
         s = draw_panel(picture, &p, options, paper, err);
     return s;
 }

@@ -26,7 +26,8 @@ struct weft_font {
     cached cache[CACHE_SLOTS];
 };
 
-/* Looked through in this order; the first that loads is the main face, the next two fill its gaps. Collections: the face with the
+/* Looked through in this order; the first that loads is the main face, the next two fill its gaps. One of the three can write
+ * Chinese when any file here can. Collections: the face with the
  * wanted language, by its usual place in the file (opening every face of a collection to look for it would take longer than
  * drawing). */
 static const struct {
@@ -45,18 +46,34 @@ static const struct {
     {"/usr/share/fonts/truetype/wqy/wqy-zenhei.ttc", 0},
     {"/usr/share/fonts/truetype/wqy/wqy-microhei.ttc", 0},
     {"/usr/share/fonts/wqy-zenhei/wqy-zenhei.ttc", 0},
+    {"/usr/share/fonts/wqy-microhei/wqy-microhei.ttc", 0},
+    {"/usr/share/fonts/truetype/droid/DroidSansFallbackFull.ttf", 0},
+    {"/usr/share/fonts/truetype/arphic/uming.ttc", 0},
 };
 
 /* ---- open ---------------------------------------------------------------------------------------------------------------- */
+static bool writes_chinese(FT_Face face)
+{
+    return FT_Get_Char_Index(face, 0x4e2d) != 0;
+}
+
 static void open_usual(weft_font *f)
 {
     const char *named = getenv("WEFT_FONT");
     if (named && named[0] && FT_New_Face(f->library, named, 0, &f->faces[0]) == 0)
         f->n_faces = FT_IS_SCALABLE(f->faces[0]) ? 1 : (FT_Done_Face(f->faces[0]), 0);
-    for (size_t i = 0; i < sizeof(usual_fonts) / sizeof(usual_fonts[0]) && f->n_faces < MAX_FACES; i++)
-        if (FT_New_Face(f->library, usual_fonts[i].path, usual_fonts[i].index, &f->faces[f->n_faces]) == 0 ||
-            FT_New_Face(f->library, usual_fonts[i].path, 0, &f->faces[f->n_faces]) == 0)
+    bool chinese = f->n_faces && writes_chinese(f->faces[0]);
+    for (size_t i = 0; i < sizeof(usual_fonts) / sizeof(usual_fonts[0]) && f->n_faces < MAX_FACES; i++) {
+        FT_Face *face = &f->faces[f->n_faces];
+        if (FT_New_Face(f->library, usual_fonts[i].path, usual_fonts[i].index, face) != 0 &&
+            FT_New_Face(f->library, usual_fonts[i].path, 0, face) != 0)
+            continue;
+        chinese |= writes_chinese(*face);
+        if (!chinese && f->n_faces == MAX_FACES - 1) /* the last place is for one that can */
+            FT_Done_Face(*face);
+        else
             f->n_faces++;
+    }
 }
 
 static weft_status open_given(weft_font *f, const char *path, weft_error *err)

@@ -372,6 +372,53 @@ static void test_result_matte_and_picture(void **state)
     weft_arena_destroy(&arena);
 }
 
+/* One number for the whole answer gets a row in the list, also when nothing else was found. */
+static void test_result_whole_scores(void **state)
+{
+    static float unsafe[1] = {0.25f}, blurred[1] = {NAN};
+    weft_tensor t = {.name = "unsafe", .dtype = WEFT_DT_F32, .rank = 1, .shape = {1}, .data = unsafe, .n_bytes = 4}, u = t;
+    u.name = "blurred";
+    u.data = blurred;
+    weft_column cols[2] = {{WEFT_FIELD_SCORE, false, t}, {WEFT_FIELD_SCORE, false, u}};
+    weft_result r = {.n_columns = 1, .columns = cols};
+    weft_picture one = plain(500, 300, 9), two = plain(500, 300, 9), none = plain(500, 300, 9);
+    assert_int_equal(weft_draw_result(&one, &r, NULL, NULL), WEFT_OK);
+    r.n_columns = 2;
+    assert_int_equal(weft_draw_result(&two, &r, NULL, NULL), WEFT_OK);
+    assert_true(one.height > 300 && two.height > one.height && one.width == 500);
+    cols[0].kind = cols[1].kind = WEFT_FIELD_NUMBER;
+    assert_int_equal(weft_draw_result(&none, &r, NULL, NULL), WEFT_OK);
+    assert_int_equal(none.height, 300);
+    weft_picture_destroy(&one);
+    weft_picture_destroy(&two);
+    weft_picture_destroy(&none);
+}
+
+/* Chinese can be drawn whatever comes first, when any font of the machine can. */
+static void test_font_for_chinese(void **state)
+{
+    static const char *const latin[] = {"/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
+                                        "/usr/share/fonts/dejavu/DejaVuSans.ttf"},
+                             *const chinese[] = {"/usr/share/fonts/truetype/wqy/wqy-zenhei.ttc",
+                                                 "/usr/share/fonts/truetype/wqy/wqy-microhei.ttc",
+                                                 "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc"};
+    const char *first = NULL;
+    bool any = false;
+    weft_font *f;
+    weft_error err;
+    for (size_t i = 0; i < 2 && !first; i++)
+        first = access(latin[i], R_OK) == 0 ? latin[i] : NULL;
+    for (size_t i = 0; i < 3; i++)
+        any |= access(chinese[i], R_OK) == 0;
+    if (!first || !any)
+        skip();
+    setenv("WEFT_FONT", first, 1);
+    assert_int_equal(weft_font_create(&f, NULL, &err), WEFT_OK);
+    assert_true(weft_font_has(f, 0x4e2d) && weft_font_has(f, 'A'));
+    weft_font_destroy(&f);
+    unsetenv("WEFT_FONT");
+}
+
 /* Columns that are not what result.h says (a worker is another program) are left out, never read past their end. */
 static void test_result_broken(void **state)
 {
@@ -404,6 +451,8 @@ int main(void)
         cmocka_unit_test(test_result_huge_quad),
         cmocka_unit_test(test_result_list),
         cmocka_unit_test(test_result_matte_and_picture),
+        cmocka_unit_test(test_result_whole_scores),
+        cmocka_unit_test(test_font_for_chinese),
         cmocka_unit_test(test_result_broken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
