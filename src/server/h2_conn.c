@@ -359,6 +359,10 @@ static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, v
     weft_h2_stream *s = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
     if (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA)
         h->pings.used = 0;
+    /* A client can also make us reset its streams, by frames that are wrong. */
+    if (frame->hd.type == NGHTTP2_RST_STREAM && frame->rst_stream.error_code != NGHTTP2_NO_ERROR &&
+        !take_token(&h->resets, RESET_BURST, RESET_NS))
+        nghttp2_session_terminate_session(session, NGHTTP2_ENHANCE_YOUR_CALM);
     if (!s || !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
         return 0;
     atomic_fetch_add(&h->conn->loop->server->n_answered, 1);
@@ -425,12 +429,30 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     weft_conn *c = stream->data;
+    if (n > 0)
+        weft_counter_add(&c->loop->counters.received_bytes, (uint64_t)n);
     if (n < 0)
         weft_conn_close(c);
-    else if (n > 0) {
-        weft_counter_add(&c->loop->counters.received_bytes, (uint64_t)n);
+    else if (n > 0 && !c->h2->lingering)
         feed(c->h2, buf->base, (size_t)n);
-    }
+}
+
+static void on_shutdown(uv_shutdown_t *r, int status)
+{
+    (void)r, (void)status; /* the client's own end or the deadline closes it */
+}
+
+/* Everything is said. Closing at once with bytes of the client still unread would reset the connection, and the client might
+ * lose the answers that it has not read yet. */
+void weft_h2_linger(weft_h2 *h)
+{
+    if (h->lingering)
+        return;
+    h->lingering = true;
+    h->write_deadline_ns = weft_now_ns() + LINGER_NS;
+    weft_h2_wake_at(h, h->write_deadline_ns);
+    if (uv_shutdown(&h->conn->shutdown, &h->conn->io.stream, on_shutdown) < 0)
+        weft_conn_close(h->conn);
 }
 
 bool weft_h2_start(weft_conn *c, const weft_h2_app *app, const void *data, size_t n_bytes)

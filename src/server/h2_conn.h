@@ -86,6 +86,7 @@ void weft_h2_flush_loop(weft_loop *loop);
 /* ---- for apps ---- */
 /* Sends the head, then x's answer if `body`. Names and values are copied. Once for each stream. */
 void weft_h2_send(weft_h2_stream *s, const nghttp2_nv *nv, size_t n_nv, bool body);
+void weft_h2_continue(weft_h2_stream *s); /* 100, before a body that is welcome */
 /* Makes room for n bytes of body in all, within the budget. BUSY, NO_MEMORY. */
 weft_status weft_h2_reserve(weft_h2_stream *s, size_t n_bytes, weft_error *err);
 /* From now a body of so many bytes is expected (SIZE_MAX = unknown): its deadline, and its window. */

@@ -44,6 +44,14 @@ static void answer(weft_exchange *x)
     weft_h2_send(s, nv, n, n_bytes > 0 && !x->head_only);
 }
 
+static void go_on(weft_h2_stream *s)
+{
+    const weft_http_slice *expect = weft_http_header(&s->head, "expect");
+    if (expect && weft_http_slice_is(*expect, "100-continue"))
+        weft_h2_continue(s);
+    weft_h2_expect(s, s->head.has_length ? (size_t)s->head.content_length : SIZE_MAX);
+}
+
 static void on_head(weft_h2_stream *s)
 {
     weft_exchange *x = s->x;
@@ -60,7 +68,7 @@ static void on_head(weft_h2_stream *s)
     if (s->head.has_length && weft_h2_reserve(s, (size_t)s->head.content_length, &err) != WEFT_OK)
         weft_exchange_fail(x, &err);
     else
-        weft_h2_expect(s, s->head.has_length ? (size_t)s->head.content_length : SIZE_MAX);
+        go_on(s);
 }
 
 static void on_data(weft_h2_stream *s, const uint8_t *data, size_t n)

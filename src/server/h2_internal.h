@@ -19,6 +19,7 @@ struct weft_h2 {
     size_t n_streams;
     weft_node dirty; /* in loop->dirty: has something to write, or to close */
     bool greeted;    /* the client's settings have come */
+    bool lingering;  /* our side is closed; what comes is dropped */
     int64_t head_deadline_ns, idle_deadline_ns, write_deadline_ns, noticed_ns;
     enum { WEFT_H2_SERVING = 0, WEFT_H2_NOTICED, WEFT_H2_GONE } drain;
     weft_h2_bucket resets, pings;
@@ -27,6 +28,7 @@ struct weft_h2 {
 };
 
 void weft_h2_mark(weft_h2 *h); /* to be flushed before the loop sleeps */
+void weft_h2_linger(weft_h2 *h);
 void weft_h2_wake_at(weft_h2 *h, int64_t deadline_ns);
 void weft_h2_set_write_callbacks(nghttp2_session_callbacks *cb);
 

@@ -167,6 +167,13 @@ void weft_h2_send(weft_h2_stream *s, const nghttp2_nv *nv, size_t n_nv, bool bod
     weft_h2_mark(s->h2);
 }
 
+void weft_h2_continue(weft_h2_stream *s)
+{
+    const nghttp2_nv nv = weft_h2_nv(":status", "100");
+    nghttp2_submit_headers(s->h2->session, NGHTTP2_FLAG_NONE, s->id, NULL, &nv, 1, NULL);
+    weft_h2_mark(s->h2);
+}
+
 /* ---- flushing -------------------------------------------------------------------------------------------------------------- */
 
 void weft_h2_mark(weft_h2 *h)
@@ -254,7 +261,7 @@ static void flush(weft_h2 *h)
         }
         if (empty) {
             if (!nghttp2_session_want_read(h->session) && !nghttp2_session_want_write(h->session))
-                weft_conn_close(h->conn);
+                weft_h2_linger(h);
             return;
         }
     }

@@ -17,6 +17,7 @@
 
 #define LINGER_BYTES (256 * 1024)
 #define LINGER_NS WEFT_S
+#define KEEPALIVE_S 30
 #define MAX_MORE 130 /* pieces of an answer behind its first: one for each output */
 
 static void take_input(weft_conn *c);
@@ -302,8 +303,10 @@ static bool is_http2(const weft_conn *c)
 
 static void become_http2(weft_conn *c)
 {
-    if (!weft_h2_start(c, &weft_h2_http_app, c->in, c->n_in) && c->state != WEFT_CONN_CLOSED)
+    if (!weft_h2_start(c, &weft_h2_http_app, c->in, c->n_in))
         weft_conn_close(c);
+    weft_chunk_give(c->loop->server->pool, c->in);
+    c->in = NULL;
 }
 
 static void feed_head(weft_conn *c)
@@ -400,7 +403,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 
 static void start_reading(weft_conn *c)
 {
-    if (c->reading || c->state == WEFT_CONN_CLOSED || c->read_error || c->n_in == c->in_capacity)
+    if (c->reading || c->h2 || c->state == WEFT_CONN_CLOSED || c->read_error || c->n_in == c->in_capacity)
         return;
     c->reading = uv_read_start(&c->io.stream, on_alloc, on_read) == 0;
 }
@@ -424,16 +427,18 @@ void weft_conn_accept(weft_loop *loop, uv_stream_t *listener, bool grpc)
     atomic_fetch_add(&s->n_conns, 1);
     weft_counter_add(&loop->counters.accepted, 1);
     c->in_capacity = (size_t)s->options.max_head_bytes + 4096;
-    c->in = weft_chunk_take(s->pool, c->in_capacity);
+    c->in = grpc ? NULL : weft_chunk_take(s->pool, c->in_capacity);
     weft_node_push_back(&loop->conns, &c->node);
     c->state = WEFT_CONN_HEAD;
     c->deadline_ns = deadline_in(s->options.head_timeout_ms);
-    if (uv_accept(listener, &c->io.stream) < 0 || !c->in || atomic_load(&s->n_conns) > s->options.max_connections) {
+    if (uv_accept(listener, &c->io.stream) < 0 || (!grpc && !c->in) || atomic_load(&s->n_conns) > s->options.max_connections) {
         weft_conn_close(c);
         return;
     }
-    if (is_tcp)
+    if (is_tcp) {
         uv_tcp_nodelay(&c->io.tcp, 1);
+        uv_tcp_keepalive(&c->io.tcp, 1, KEEPALIVE_S); /* a client whose machine is gone frees what it queued */
+    }
     if (!grpc)
         start_reading(c);
     else if (!weft_h2_start(c, &weft_grpc_app, NULL, 0))
