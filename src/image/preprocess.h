@@ -1,21 +1,26 @@
 /* The `preprocess:` block that every picture executor shares: options, their check against the model, and the run from encoded
  * picture to tensor row.
  *
- * How an executor uses it:
- *   options   struct my_options { weft_preprocess_options preprocess; ... };
- *             { .name = "preprocess", .kind = WEFT_OPT_STRUCT, .offset = offsetof(struct my_options, preprocess), .fields =
- * weft_preprocess_option_table, .item_size = sizeof(weft_preprocess_options) } open      weft_preprocess_open(&opt->preprocess,
- * &my_defaults, &model->inputs[0], &state->plan, err) plan      weft_picture_probe(bytes, n, &state->plan.limits, &info, err);
- * weft_preprocess_row_shape(...) preprocess weft_preprocess_run(&state->plan, bytes, n, dst->data, &scratch->fit, err)
- *   postprocess weft_fit_box_back(&scratch->fit, box)
+ * An executor holds a weft_preprocess_options as the field `preprocess` of its options and names weft_preprocess_option_table for
+ * it (docs/howto/add-an-executor.md shows how). Executors with one picture in use vision/picture_input.h, which does the rest;
+ * the steps below are for others.
+ *
+ *   - open: weft_preprocess_open makes the plan from the options, the executor's defaults and the model's input.
+ *   - plan: weft_picture_probe with the plan's limits, then weft_preprocess_row_shape.
+ *   - preprocess: weft_preprocess_run writes the row and fills a weft_fit in scratch.
+ *   - postprocess: weft_fit_box_back takes coordinates back to the picture.
  *
  * The numbers: value = (pixel * scale - mean) / std.
- *   nothing given           the executor's own default; without one the pixel itself, 0..255
- *   normalize: true         scale 1/255 with ImageNet's mean .485 .456 .406 and std .229 .224 .225 (those of mean/std that are
- * given win) mean or std given       the same; what is not given of the two is 0 or 1; scale is 1/255 while every mean and std is
- * at most 1 in size, else 1 (they are in grey levels then) scale given             always wins; alone: pixel * scale normalize:
- * false        the pixel itself (times scale when given); mean or std beside it are a contradiction and refused aipp: true the
- * compiled model does colour and numbers itself: bytes pass, all of the above only describes the model */
+ *
+ *   - Nothing given: the executor's own default; without one the pixel itself, 0..255.
+ *   - normalize true: scale 1/255 with ImageNet's mean .485 .456 .406 and std .229 .224 .225; of mean and std those that are
+ * given win.
+ *   - mean or std given: the same; what is not given of the two is 0 or 1. scale is 1/255 while every mean and std is at most 1
+ * in size, else 1 (they are in grey levels then).
+ *   - scale given: always wins; alone: pixel * scale.
+ *   - normalize false: the pixel itself, times scale when given; mean or std beside it are a contradiction and refused.
+ *   - aipp true: the compiled model does colour and numbers itself. Bytes pass; all of the above only describes the model.
+ */
 #ifndef WEFT_IMAGE_PREPROCESS_H
 #define WEFT_IMAGE_PREPROCESS_H
 
