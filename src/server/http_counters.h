@@ -30,7 +30,7 @@ static inline void weft_counter_add(_Atomic uint64_t *c, uint64_t n)
 void weft_http_count_answer(weft_http_counters *c, size_t route, int status, int64_t ns);
 /* The status of column i of `answers`; 0 past the last one, which takes every other status. */
 int weft_http_counted_code(size_t i);
-/* Upper bound of column i of `times` in seconds; HUGE_VAL for the last. */
-double weft_http_counted_time(size_t i);
+/* Upper bounds of the columns of `times` but the last, in seconds. */
+extern const double weft_http_time_bounds[WEFT_COUNTED_TIMES - 1];
 
 #endif

@@ -11,6 +11,9 @@
 #include "tbl/metrics.h"
 
 #define LABEL_BYTES 640
+/* A guess of the document's size, so that the buffer is taken at once. */
+#define SCRAPE_BYTES 32768
+#define MODEL_BYTES 16384
 
 /* What is written about one model, copied before the first line so that all families show the same moment. */
 typedef struct scraped_model {
@@ -53,18 +56,18 @@ static double seconds(int64_t ns)
 /* 64 us to 33.6 s by powers of two; the engine counts half-powers from 1 us on. */
 #define FIRST_LOG2_US 6
 #define N_TIME_BOUNDS 20
+static const double time_bounds[N_TIME_BOUNDS] = {64e-6,    128e-6,    256e-6,    512e-6,    1.024e-3,  2.048e-3, 4.096e-3,
+                                                  8.192e-3, 16.384e-3, 32.768e-3, 65.536e-3, 0.131072,  0.262144, 0.524288,
+                                                  1.048576, 2.097152,  4.194304,  8.388608,  16.777216, 33.554432};
 
 static void put_latency(scrape *s, const char *labels, weft_label more, const uint64_t *latency, uint64_t sum_ns)
 {
-    double bounds[N_TIME_BOUNDS];
     uint64_t counts[N_TIME_BOUNDS + 1] = {0};
-    for (size_t i = 0; i < N_TIME_BOUNDS; i++)
-        bounds[i] = ldexp(1e-6, FIRST_LOG2_US + (int)i);
     for (size_t i = 0; i < WEFT_STAT_LATENCY_BUCKETS; i++) { /* bucket i ends at 2^((i+1)/2) us */
         size_t k = i / 2 < FIRST_LOG2_US ? 0 : i / 2 - FIRST_LOG2_US + 1;
         counts[k < N_TIME_BOUNDS ? k : N_TIME_BOUNDS] += latency[i];
     }
-    weft_metrics_histogram(&s->text, labels, more, bounds, counts, N_TIME_BOUNDS, seconds((int64_t)sum_ns));
+    weft_metrics_histogram(&s->text, labels, more, time_bounds, counts, N_TIME_BOUNDS, seconds((int64_t)sum_ns));
 }
 
 static void put_stages(scrape *s, const scraped_model *m)
@@ -239,15 +242,13 @@ static void put_http_route(scrape *s, weft_metric id, size_t route)
     char labels[LABEL_BYTES], code[8];
     route_labels(route, labels);
     if (id == WEFT_METRIC_HTTP_TIME_ID) {
-        double bounds[WEFT_COUNTED_TIMES];
         uint64_t counts[WEFT_COUNTED_TIMES], total = 0;
         for (size_t i = 0; i < WEFT_COUNTED_TIMES; i++) {
-            bounds[i] = weft_http_counted_time(i);
             counts[i] = over_loops(s->server, offsetof(weft_http_counters, times[route][i]));
             total += counts[i];
         }
         if (total)
-            weft_metrics_histogram(&s->text, labels, no_label, bounds, counts, WEFT_COUNTED_TIMES - 1,
+            weft_metrics_histogram(&s->text, labels, no_label, weft_http_time_bounds, counts, WEFT_COUNTED_TIMES - 1,
                                    seconds((int64_t)over_loops(s->server, offsetof(weft_http_counters, time_ns[route]))));
         return;
     }
@@ -380,6 +381,7 @@ void weft_metrics_write(weft_server *server, bool open_metrics, weft_buffer *out
     size_t n;
     const weft_metric_decl *decls = weft_metrics(&n);
     weft_engine_each_model(server->engine, copy_model, &s);
+    weft_buffer_reserve(out, SCRAPE_BYTES + s.n_models * MODEL_BYTES);
     weft_engine_stats_get(server->engine, &s.engine);
     weft_process_stats_read(&s.process);
     for (size_t i = 0; i < n; i++) {

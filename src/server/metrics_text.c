@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "wire/number_text.h"
+#include "base/lock.h"
 
 static size_t family_length(const weft_metrics_text *t)
 {
@@ -97,10 +97,32 @@ static void end_uint(weft_metrics_text *t, uint64_t v)
     weft_buffer_putc(t->out, '\n');
 }
 
+/* Most values are whole nanoseconds as seconds: nine decimals say them exactly, ten times as fast as the search for the shortest
+ * text. False when they do not. */
+static bool print_nanos(double v, char *text)
+{
+    if (!(v >= 0 && v < 9e6))
+        return false;
+    uint64_t n = (uint64_t)llround(v * 1e9), rest = n % 1000000000;
+    if ((double)n / 1e9 != v)
+        return false;
+    weft_print_uint(n / 1000000000, text);
+    char *p = text + strlen(text);
+    if (rest) {
+        *p++ = '.';
+        for (uint64_t place = 100000000; rest; place /= 10) {
+            *p++ = (char)('0' + rest / place);
+            rest %= place;
+        }
+    }
+    *p = 0;
+    return true;
+}
+
 static void end_double(weft_metrics_text *t, double v)
 {
     char text[WEFT_NUMBER_BYTES];
-    if (!weft_print_double(v, text))
+    if (!print_nanos(v, text) && !weft_print_double(v, text))
         strcpy(text, isnan(v) ? "NaN" : v > 0 ? "+Inf" : "-Inf");
     weft_buffer_puts(t->out, text);
     weft_buffer_putc(t->out, '\n');
@@ -121,7 +143,8 @@ void weft_metrics_double(weft_metrics_text *t, const char *labels, weft_label mo
 /* OpenMetrics wants a bound to look like a float (1.0, not 1), so that the two forms of one bound never differ. */
 static void print_bound(double v, char text[WEFT_NUMBER_BYTES])
 {
-    weft_print_double(v, text);
+    if (!print_nanos(v, text))
+        weft_print_double(v, text);
     if (!strpbrk(text, ".eE"))
         strcat(text, ".0");
 }
@@ -130,12 +153,13 @@ void weft_metrics_histogram(weft_metrics_text *t, const char *labels, weft_label
                             const uint64_t *counts, size_t n_bounds, double sum)
 {
     uint64_t total = 0;
+    weft_assert(n_bounds <= WEFT_METRICS_MAX_BOUNDS);
+    for (size_t i = 0; i < n_bounds && t->bounds != bounds; i++) /* shortest decimals are dear: once, not for every model */
+        print_bound(bounds[i], t->le[i]);
+    t->bounds = bounds;
     for (size_t i = 0; i <= n_bounds; i++) {
-        char le[WEFT_NUMBER_BYTES] = "+Inf";
-        if (i < n_bounds)
-            print_bound(bounds[i], le);
         total += counts[i];
-        begin_sample(t, "_bucket", labels, more, le);
+        begin_sample(t, "_bucket", labels, more, i < n_bounds ? t->le[i] : "+Inf");
         end_uint(t, total);
     }
     begin_sample(t, "_sum", labels, more, NULL);
