@@ -342,6 +342,24 @@ static bool split_target(weft_http_slice t, weft_http_head *h, weft_http_refusal
     return true;
 }
 
+static bool failed_at_method(const weft_http_engine *engine)
+{
+#if WEFT_HAVE_LLHTTP
+    return llhttp_get_errno(engine) == HPE_INVALID_METHOD;
+#else
+    return HTTP_PARSER_ERRNO(engine) == HPE_INVALID_METHOD;
+#endif
+}
+
+/* A method of capital letters and a target, so that what is no request at all stays a 400. */
+static bool starts_with_token(const char *buf, size_t n)
+{
+    size_t i = 0;
+    while (i < n && i < 32 && ((buf[i] >= 'A' && buf[i] <= 'Z') || buf[i] == '-'))
+        i++;
+    return i > 0 && i + 1 < n && buf[i] == ' ' && buf[i + 1] == '/';
+}
+
 bool weft_http_head_parse(weft_http_engine *engine, const char *buf, size_t n, weft_http_head *out, weft_http_refusal *no)
 {
     while (n >= 2 && buf[0] == '\r' && buf[1] == '\n')
@@ -361,6 +379,8 @@ bool weft_http_head_parse(weft_http_engine *engine, const char *buf, size_t n, w
     engine->data = NULL;
     if (st.overflow)
         return refuse(no, 431, "The request has more than 100 headers.");
+    if (!ok && failed_at_method(engine) && starts_with_token(buf, n)) /* RFC 9110, section 9.1 */
+        return refuse(no, 501, "This request method is not known here; GET / lists what is served and with which methods.");
     if (!ok || !st.complete)
         return refuse(no, 400, "The request head is not valid HTTP/1.1.");
     if (engine->http_major != 1 || out->minor > 1)

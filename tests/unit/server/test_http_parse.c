@@ -123,9 +123,10 @@ static void refuses_other_codings(void **state)
 static void refuses_other_versions(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"GET / HTTP/2.0\r\nHost: a\r\n\r\n", "GET / HTTP/0.9\r\n\r\n",
-                                      "GET / HTTP/1.2\r\nHost: a\r\n\r\n", "GET / HTP/1.1\r\nHost: a\r\n\r\n",
-                                      "GET /\r\nHost: a\r\n\r\n",          "NOSUCH / HTTP/1.1\r\nHost: a\r\n\r\n"};
+    static const char *const bad[] = {
+        "GET / HTTP/2.0\r\nHost: a\r\n\r\n", "GET / HTTP/0.9\r\n\r\n",   "GET / HTTP/1.2\r\nHost: a\r\n\r\n",
+        "GET / HTP/1.1\r\nHost: a\r\n\r\n",  "GET /\r\nHost: a\r\n\r\n",
+    };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_false(parse(bad[i]));
         assert_true(no.status == 505 || no.status == 400);
@@ -232,9 +233,21 @@ static void decodes_segments(void **state)
     assert_false(weft_http_decode_segment("12345678", 8, out, sizeof(out)));
 }
 
+static void unknown_methods_are_not_implemented(void **state)
+{
+    (void)state;
+    refuses("QUERY / HTTP/1.1\r\nHost: a\r\n\r\n", 501); /* RFC 9110, section 9.1 */
+    refuses("NOSUCH / HTTP/1.1\r\nHost: a\r\n\r\n", 501);
+    refuses("GETX /a HTTP/1.1\r\nHost: a\r\n\r\n", 501);
+    refuses("nonsense\r\n\r\n", 400);
+    refuses("query / HTTP/1.1\r\nHost: a\r\n\r\n", 400);
+    refuses("QUERY\r\n\r\n", 400);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unknown_methods_are_not_implemented),
         cmocka_unit_test(reads_a_plain_head),
         cmocka_unit_test(keep_alive_follows_version_and_header),
         cmocka_unit_test(accepts_what_it_must),
