@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "server/docs_page.h"
-#include "server/metrics.h"
+#include "server/metrics_http.h"
 #include "server/openapi_schema.h"
 #include "server/v2_http.h"
 #include "wire/json.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "server/docs_page.h"
-#include "server/metrics.h"
+#include "server/metrics_http.h"
 #include "server/openapi.h"
 #include "server/server_internal.h"
 #include "server/v2_http.h"
@@ -19,7 +19,8 @@ const weft_route weft_routes[] = {
     {WEFT_HTTP_GET, "/healthz", NULL, weft_healthz_handle, NULL, false,
      "state of the process and of every model; 503 when it is not ready"},
     {WEFT_HTTP_GET, "/metrics", NULL, weft_metrics_handle, NULL, false, "figures for Prometheus; OpenMetrics by Accept"},
-    {WEFT_HTTP_GET, "/openapi.json", NULL, weft_openapi_handle, NULL, false, "this interface as OpenAPI 3.1, with the loaded models"},
+    {WEFT_HTTP_GET, "/openapi.json", NULL, weft_openapi_handle, NULL, false,
+     "this interface as OpenAPI 3.1, with the loaded models"},
     {WEFT_HTTP_GET, "/docs", NULL, weft_docs_handle, NULL, false, "a page to read about the interface and to try it"},
     {WEFT_HTTP_GET, "/v2/health/live", NULL, weft_live_handle, NULL, false, "200 while the process answers"},
     {WEFT_HTTP_GET, "/v2/health/ready", NULL, weft_ready_handle, NULL, false, "200 when every required model is ready, else 503"},

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/metrics.h"
+#include "server/metrics_http.h"
 #include "server/metrics_text.h"
 #include "server/process_stats.h"
 #include "tbl/metrics.h"

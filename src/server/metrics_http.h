@@ -1,6 +1,6 @@
 /* GET /metrics: every metric of tbl/metrics.h, and nothing else. */
-#ifndef WEFT_SERVER_METRICS_H
-#define WEFT_SERVER_METRICS_H
+#ifndef WEFT_SERVER_METRICS_HTTP_H
+#define WEFT_SERVER_METRICS_HTTP_H
 
 #include "server/server_internal.h"
 
