@@ -314,7 +314,7 @@ struct weft_model {
     int64_t credits_total;
     int64_t n_running, n_ready_rows;
     int64_t level_rows[WEFT_LEVELS]; /* rows that wait, for the estimate */
-    double row_ns;                   /* running mean of a row's whole time on the lane */
+    double row_ns;                   /* running mean of the time on the lane of a row that runs alone */
     double row_var;                  /* and its variance */
     weft_gear_table costs;
     weft_timer wake;

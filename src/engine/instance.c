@@ -186,15 +186,17 @@ void weft_instance_came_back(weft_instance *i)
     weft_model *m = i->model;
     weft_engine *e = m->engine;
     weft_lock_take(&e->sched);
-    e->n_lost--;
-    m->health.n_lost--;
-    weft_health_update(m);
     for (size_t k = 0; k < m->n_instances; k++)
         if (m->instances[k] == i)
             m->instances[k] = m->instances[--m->n_instances];
-    weft_cond_broadcast(&m->changed);
     weft_lock_drop(&e->sched);
     weft_instance_free(i);
+    weft_lock_take(&e->sched);
+    e->n_lost--;
+    m->health.n_lost--;
+    weft_health_update(m);
+    weft_cond_broadcast(&m->changed);
+    weft_lock_drop(&e->sched);
     weft_model_unref(m);
 }
 

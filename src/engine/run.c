@@ -377,6 +377,14 @@ static void note_failure(weft_model *m, const run_outcome *o, const weft_error *
     weft_lock_drop(&e->sched);
 }
 
+static void fail_too_late(weft_request *r)
+{
+    weft_error err;
+    weft_error_clear(&err);
+    weft_fail(&err, WEFT_E_DEADLINE, "the deadline passed while a run of the model \"%s\" failed", r->model->config.name);
+    weft_finish_failed(r, &err);
+}
+
 static void run_failed(weft_instance *i, const run_outcome *o)
 {
     weft_model *m = i->model;
@@ -394,9 +402,16 @@ static void run_failed(weft_instance *i, const run_outcome *o)
         weft_stats_count(m, &m->stats.splits);
     else if (server_fault(i, o->fault))
         note_failure(m, o, &err);
-    for (size_t k = 0; k < i->n_parts; k++)
-        if (!i->parts[k]->run_again)
-            weft_finish_failed(i->parts[k]->request, &err);
+    bool may_be_another = i->n_parts > 1 && (o->fault == WEFT_FAULT_REQUEST || o->fault == WEFT_FAULT_UNKNOWN);
+    for (size_t k = 0; k < i->n_parts; k++) {
+        weft_request *r = i->parts[k]->request;
+        if (i->parts[k]->run_again)
+            continue;
+        if (may_be_another && r->deadline_ns <= now)
+            fail_too_late(r); /* the fault may be another request's; there was no time to find out */
+        else
+            weft_finish_failed(r, &err);
+    }
 }
 
 /* ---- the end of a run ---- */

@@ -7,8 +7,8 @@
  * failure. */
 #include "engine_internal.h"
 
-#define GRACE_MAX_NS WEFT_S
-#define GRACE_MIN_NS (50 * WEFT_MS)
+#define GRACE_MAX_NS (2 * WEFT_S)
+#define GRACE_MIN_NS (250 * WEFT_MS)
 #define BATCH 16 /* terminations in one go */
 
 static int64_t grace_of(const weft_instance *i)

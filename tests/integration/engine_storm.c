@@ -294,8 +294,12 @@ static void test_storm(void **state)
     weft_engine_destroy(&engine);
     for (int k = 0; k < N_REQUESTS; k++)
         check_entry(k, by_status);
-    for (int k = 0; k < N_REQUESTS; k++) /* lent inputs all came back */
+    for (int k = 0; k < N_REQUESTS;
+         k++) { /* lent inputs all come back; on a busy machine a run may have been lost for a moment */
+        for (int i = 0; i < 5000 && !entries[k].refused && !atomic_load(&entries[k].n_released); i++)
+            help_sleep_ms(1);
         assert_true(entries[k].refused || entries[k].n_released == -1 || entries[k].n_released == 1);
+    }
     for (int i = 0; i < 32; i++)
         if (by_status[i])
             print_message("%s %d  ", weft_status_name((weft_status)-i), by_status[i]);
@@ -303,7 +307,12 @@ static void test_storm(void **state)
     assert_true(by_status[0] > N_REQUESTS / 3);
     for (int i = 0; i < 5; i++) {
         weft_fake_counts c;
-        weft_fake_count(names[i], &c);
+        for (int k = 0; k < 5000; k++) {
+            weft_fake_count(names[i], &c);
+            if (c.loads - c.failed_loads == c.unloads)
+                break;
+            help_sleep_ms(1);
+        }
         assert_int_equal(c.loads - c.failed_loads, c.unloads);
         assert_int_equal(c.instances_created, c.instances_destroyed);
         assert_int_equal(c.runs_started, c.runs_ended);
