@@ -220,8 +220,34 @@ def parameters_of_a_call():
         assert s.get("/v1/models/cls")[1]["model"]["parameters"] == ["top_k", "min_score"]
 
 
+def onnxruntime_is_found_from_any_folder():
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    library = os.path.join(root, ".cache/runtime/onnxruntime/libonnxruntime.so.1")
+    if not os.path.exists(library):
+        return
+    with Folder() as f:
+        def version(program, folder):
+            env = {k: v for k, v in os.environ.items() if k not in ("WEFT_ONNXRUNTIME", "LD_LIBRARY_PATH")}
+            r = subprocess.run([program, "version", "--json"], cwd=folder, capture_output=True, text=True, timeout=60 * SLOW, env=env)
+            assert r.returncode == OK, r
+            return [b for b in json.loads(r.stdout)["backends"] if b["name"] == "onnxruntime"][0]
+        for place in ("tree/build/release", "prefix/bin", "tree/.cache/runtime/onnxruntime", "prefix/lib"):
+            os.makedirs(os.path.join(f.path, place))
+        programs = [os.path.join(f.path, d, "weft") for d in ("tree/build/release", "prefix/bin")]
+        for program in programs:
+            shutil.copy(PROGRAM, program)
+            said = version(program, "/")
+            if said["available"]:
+                return  # the loader finds one on this machine, whatever we do
+            assert "WEFT_ONNXRUNTIME" in said["text"], said
+        for place in ("tree/.cache/runtime/onnxruntime", "prefix/lib"):
+            os.symlink(library, os.path.join(f.path, place, "libonnxruntime.so.1"))
+        for program in programs:
+            assert version(program, "/")["available"], program
+
+
 if __name__ == "__main__":
     main([typing_errors_get_a_suggestion, what_is_missing_is_named, files_that_are_no_models, a_picture_for_a_tensor_model_gets_a_hint,
           places_to_write_are_checked_first, outputs_hold_strings_too, one_model_is_singular_and_none_is_a_warning, a_forgotten_type_is_named,
           a_taken_port_is_said_before_models_load, serve_ends_its_start_text_with_a_line_to_paste, lists_keep_the_order_of_the_file,
-          parameters_of_a_call])
+          parameters_of_a_call, onnxruntime_is_found_from_any_folder])
