@@ -19,10 +19,13 @@ typedef struct serve_options {
     bool json;
 } serve_options;
 
-static const struct option long_options[] = {{"config", required_argument, NULL, 'c'}, {"host", required_argument, NULL, 'H'},
-                                             {"port", required_argument, NULL, 'p'},   {"log-dir", required_argument, NULL, 'l'},
+static const struct option long_options[] = {{"config", required_argument, NULL, 'c'},
+                                             {"host", required_argument, NULL, 'H'},
+                                             {"port", required_argument, NULL, 'p'},
+                                             {"log-dir", required_argument, NULL, 'l'},
                                              {"grpc-port", required_argument, NULL, 'g'},
-                                             {"json", no_argument, NULL, 'j'},         {NULL, 0, NULL, 0}};
+                                             {"json", no_argument, NULL, 'j'},
+                                             {NULL, 0, NULL, 0}};
 
 static int parse(int argc, char **argv, serve_options *o)
 {
@@ -46,7 +49,8 @@ static int parse(int argc, char **argv, serve_options *o)
         case 'g':
             o->grpc_port = strtoll(optarg, &end, 10);
             if (*end || end == optarg || o->grpc_port < -1 || o->grpc_port > 65535)
-                return weft_cli_usage("serve", "--grpc-port wants a number from 0 to 65535, or -1 for no gRPC, but got \"%s\"", optarg);
+                return weft_cli_usage("serve", "--grpc-port wants a number from 0 to 65535, or -1 for no gRPC, but got \"%s\"",
+                                      optarg);
             break;
         case 'l':
             o->log_dir = optarg;
@@ -164,7 +168,8 @@ static int serve(const serve_options *o, const weft_config *c, weft_log_sink *lo
     so.grpc_port = o->grpc_port != INT64_MIN ? o->grpc_port : so.grpc_port;
     weft_engine *e = weft_cli_engine("serve", c, NULL, &eo, &exit_code);
     weft_server *s = NULL;
-    const weft_server_hooks hooks = {.access = c->log.access ? weft_log_sink_access : NULL, .dropped_lines = dropped, .cookie = logs};
+    const weft_server_hooks hooks = {
+        .access = c->log.access ? weft_log_sink_access : NULL, .dropped_lines = dropped, .cookie = logs};
     if (!e)
         return exit_code;
     if (weft_server_create(e, &so, weft_log_sink_write, logs, &s, &err) != WEFT_OK) {
