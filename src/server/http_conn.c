@@ -410,18 +410,18 @@ static void start_reading(weft_conn *c)
 
 /* ---- life ------------------------------------------------------------------------------------------------------------------ */
 
-void weft_conn_accept(weft_loop *loop, uv_stream_t *listener, bool grpc)
+bool weft_conn_accept(weft_loop *loop, uv_stream_t *listener, bool grpc)
 {
     weft_server *s = loop->server;
     weft_conn *c = calloc(1, sizeof(*c));
     if (!c)
-        return;
+        return false;
     c->loop = loop;
     bool is_tcp = listener->type == UV_TCP;
     int rc = is_tcp ? uv_tcp_init(&loop->uv, &c->io.tcp) : uv_pipe_init(&loop->uv, &c->io.pipe, 0);
     if (rc < 0) {
         free(c);
-        return;
+        return false;
     }
     c->io.handle.data = c;
     atomic_fetch_add(&s->n_conns, 1);
@@ -433,7 +433,7 @@ void weft_conn_accept(weft_loop *loop, uv_stream_t *listener, bool grpc)
     c->deadline_ns = deadline_in(s->options.head_timeout_ms);
     if (uv_accept(listener, &c->io.stream) < 0 || (!grpc && !c->in) || atomic_load(&s->n_conns) > s->options.max_connections) {
         weft_conn_close(c);
-        return;
+        return true;
     }
     if (is_tcp) {
         uv_tcp_nodelay(&c->io.tcp, 1);
@@ -443,6 +443,7 @@ void weft_conn_accept(weft_loop *loop, uv_stream_t *listener, bool grpc)
         start_reading(c);
     else if (!weft_h2_start(c, &weft_grpc_app, NULL, 0))
         weft_conn_close(c);
+    return true;
 }
 
 void weft_conn_sweep(weft_conn *c, int64_t now_ns)

@@ -57,6 +57,7 @@ struct weft_loop {
     uv_tcp_t tcp, grpc;
     uv_pipe_t pipe;
     bool has_tcp, has_grpc, has_pipe;
+    bool left_tcp, left_grpc, left_pipe; /* a connection could not be accepted: the next sweep tries again */
     uv_async_t wake;
     uv_prepare_t before_sleep; /* writes what `dirty` connections have, once per wake-up */
     uv_timer_t sweep;
@@ -190,7 +191,8 @@ void weft_route_path(const weft_route *r, char *path, size_t n);
 const char *weft_http_method_name(weft_http_method m); /* "GET"; "" for OTHER */
 
 /* ---- http_conn.c ---- */
-void weft_conn_accept(weft_loop *loop, uv_stream_t *listener, bool grpc);
+/* False: no memory for it. The connection stays with the listener, which gives no further one until it is accepted: try again. */
+bool weft_conn_accept(weft_loop *loop, uv_stream_t *listener, bool grpc);
 void weft_conn_close(weft_conn *c);
 void weft_conn_sweep(weft_conn *c, int64_t now_ns); /* deadlines */
 void weft_conn_drain(weft_conn *c);                 /* close it if it is idle, else mark it */

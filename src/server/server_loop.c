@@ -22,14 +22,28 @@
 
 static void on_connection(uv_stream_t *listener, int status)
 {
-    if (status == 0)
-        weft_conn_accept(listener->data, listener, false);
+    weft_loop *loop = listener->data;
+    bool left = status == 0 && !weft_conn_accept(loop, listener, false);
+    if (listener->type == UV_TCP)
+        loop->left_tcp = left;
+    else
+        loop->left_pipe = left;
 }
 
 static void on_grpc_connection(uv_stream_t *listener, int status)
 {
-    if (status == 0)
-        weft_conn_accept(listener->data, listener, true);
+    weft_loop *loop = listener->data;
+    loop->left_grpc = status == 0 && !weft_conn_accept(loop, listener, true);
+}
+
+static void accept_left(weft_loop *loop)
+{
+    if (loop->left_tcp)
+        on_connection((uv_stream_t *)&loop->tcp, 0);
+    if (loop->left_pipe)
+        on_connection((uv_stream_t *)&loop->pipe, 0);
+    if (loop->left_grpc)
+        on_grpc_connection((uv_stream_t *)&loop->grpc, 0);
 }
 
 static void on_before_sleep(uv_prepare_t *p)
@@ -59,6 +73,7 @@ static void take_mailbox(weft_loop *loop)
 
 static void stop_listening(weft_loop *loop)
 {
+    loop->left_tcp = loop->left_grpc = loop->left_pipe = false;
     if (loop->has_tcp && !uv_is_closing((uv_handle_t *)&loop->tcp))
         uv_close((uv_handle_t *)&loop->tcp, NULL);
     if (loop->has_grpc && !uv_is_closing((uv_handle_t *)&loop->grpc))
@@ -96,6 +111,7 @@ static void on_sweep(uv_timer_t *t)
 {
     weft_loop *loop = t->data;
     int64_t now = weft_now_ns();
+    accept_left(loop);
     weft_list_each_safe(n, tmp, &loop->conns) weft_conn_sweep(weft_container_of(n, weft_conn, node), now);
 }
 
