@@ -94,7 +94,9 @@ static void fails_cleanly(void (*write)(weft_buffer *out), const char *end)
         else
             assert_true(hit);
         weft_buffer_fini(&out);
-        assert_int_equal(alloc_outstanding(), before);
+        long now = alloc_outstanding(); /* threads that have just started may still give something back */
+        assert_true(now <= before);
+        before = now;
         if (!hit)
             break;
         assert_true(n < 1000);
