@@ -6,6 +6,7 @@ import gc
 import os
 import queue
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -26,7 +27,7 @@ try:
 except ImportError as e:
     print("skipped: %s; script/lib/peers.sh installs it" % e)
     sys.exit(77)
-from weft_process import SLOW, Server, main, png  # noqa: E402
+from weft_process import PROGRAM, SLOW, Server, main, png  # noqa: E402
 
 MODELS = os.path.join(ROOT, "tests", "data", "models")
 RUNTIME = os.environ.get("WEFT_ONNXRUNTIME", os.path.join(ROOT, ".cache", "runtime", "onnxruntime", "libonnxruntime.so.1"))
@@ -482,6 +483,17 @@ def drain_finishes_what_was_accepted():
         channel.close()
 
 
+def a_taken_port_is_said_clearly():
+    with Server(config()) as s:
+        for port, grpc_port, option in ((0, s.grpc_port, "--grpc-port"), (s.port, 0, "--port")):
+            p = subprocess.run([PROGRAM, "serve", "--config", s.path, "--port", str(port), "--grpc-port", str(grpc_port)], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, timeout=60 * SLOW)
+            assert p.returncode == 1 and option in p.stderr and "server." in p.stderr, p
+        p = subprocess.run([PROGRAM, "serve", "--config", s.path, "--grpc-port", "70000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                           timeout=60 * SLOW)
+        assert p.returncode == 2 and "--grpc-port" in p.stderr, p
+
+
 def grace_says_not_ready_and_still_serves():
     with Server(config(server="drain_grace_ms: 1500ms")) as s, Stub(s) as stub:
         assert stub.ServerReady(pb.ServerReadyRequest()).ready
@@ -517,5 +529,5 @@ def ids_and_errors_reach_the_log_and_the_client():
 if __name__ == "__main__":
     main([every_dtype_raw, every_dtype_typed, wrong_requests_have_codes, sizes_and_two_inputs, compressed_requests, metadata_config_health, statistics,
           repository, pictures_classes_parameters, deadlines, cancelled_calls_free_their_place, a_lost_connection_cancels_all, full_queues, asynchronous,
-          limits, what_is_not_served, clients_that_leave, drain_finishes_what_was_accepted, grace_says_not_ready_and_still_serves,
+          limits, what_is_not_served, clients_that_leave, drain_finishes_what_was_accepted, grace_says_not_ready_and_still_serves, a_taken_port_is_said_clearly,
           one_port_and_a_unix_socket, ids_and_errors_reach_the_log_and_the_client])
