@@ -408,6 +408,39 @@ def an_early_answer_stops_the_upload():
         assert b"live" in p.answer(3)
 
 
+def large_answers_and_clients_that_stop_reading():
+    """An answer's bytes stay until the socket has taken them, also when its stream or its connection has ended meanwhile."""
+    n = 6 << 20
+    head = json.dumps({"inputs": [{"name": "x", "shape": [n // 8, 2], "datatype": "FP32", "parameters": {"binary_data_size": n}}],
+                       "parameters": {"binary_data_output": True}}).encode()
+    wide = struct.pack(">HI", 4, 0x7fffffff)
+    body = head + os.urandom(n)
+
+    def ask(p, stream):
+        p.send(frame(HEADERS, END_HEADERS, stream, headers("POST", "/v2/models/m/infer", [("content-length", str(len(body))),
+                     ("inference-header-content-length", str(len(head)))])))
+        for at in range(0, len(body), 16384):
+            p.send(frame(DATA, END_STREAM if at + 16384 >= len(body) else 0, stream, body[at:at + 16384]))
+
+    with Server(config(server="loops: 1")) as s:
+        for how in ("reset", "close", "read"):
+            before = stats(s)["succeeded"]
+            with Peer(s, settings=wide) as p:
+                p.until(SETTINGS)
+                p.send(frame(SETTINGS, ACK, 0), frame(WINDOW, 0, 0, struct.pack(">I", 0x70000000)))
+                ask(p, 1)
+                wait_until(lambda: stats(s)["succeeded"] == before + 1, "answered")
+                time.sleep(0.2)  # the socket is full now
+                if how == "reset":
+                    p.send(frame(RST, 0, 1, struct.pack(">I", CANCEL)))
+                    p.get(3, "/v2/health/live")
+                    assert b"live" in p.answer(3)
+                elif how == "read":
+                    got = p.answer(1)
+                    assert got.endswith(body[len(head):]), len(got)
+        assert s.get("/healthz")[0] == 200
+
+
 def memory_for_bodies_is_bounded():
     with Server(config(server="max_body_bytes: 4MiB, max_bodies_bytes: 4MiB")) as s, Peer(s) as p:
         p.send(frame(HEADERS, END_HEADERS, 1, headers("POST", "/v2/models/m/infer", [("content-length", str(3 << 20))])))
@@ -445,5 +478,6 @@ def drain_in_two_steps():
 if __name__ == "__main__":
     main([curl_gets_what_http1_gets, http1_stays_http1, load, a_preface_in_pieces, wrong_prefaces_close, broken_requests_are_reset,
           many_streams_share_a_connection, too_many_streams_are_refused, a_reset_cancels_what_is_queued, a_lost_connection_cancels_what_is_queued,
-          floods_end_the_connection, large_heads, slow_clients_are_dropped, an_early_answer_stops_the_upload, memory_for_bodies_is_bounded,
+          floods_end_the_connection, large_heads, slow_clients_are_dropped, an_early_answer_stops_the_upload,
+          large_answers_and_clients_that_stop_reading, memory_for_bodies_is_bounded,
           drain_in_two_steps])
