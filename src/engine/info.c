@@ -70,7 +70,8 @@ static bool fill(info_block *b, weft_arena *a, weft_model *m)
     info->required = c->required;
     if (!info->name || !info->version || !info->state_cause)
         return false;
-    if (info->state == WEFT_MODEL_LOADING || !m->backend) /* the descriptions are still being made, or there are none */
+    /* Until it is ready the descriptions are still being made; a pipeline has none. */
+    if (info->state == WEFT_MODEL_LOADING || info->state == WEFT_MODEL_WARMING || !m->backend)
         return true;
     info->batched = m->view.batched;
     info->max_batch = m->view.max_batch;

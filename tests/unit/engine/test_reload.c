@@ -327,6 +327,54 @@ static void test_hidden_sub_models_go_with_their_pipeline(void **state)
     weft_engine_destroy(&e);
 }
 
+static void look(void *cookie, const weft_model_info *info)
+{
+    int *seen = cookie;
+    seen[info->state]++;
+    if (info->state == WEFT_MODEL_READY)
+        assert_int_equal(info->n_inputs, 1);
+}
+
+static void *watch(void *arg)
+{
+    load *l = arg;
+    static int seen[16];
+    while (!atomic_load(&l->stop)) {
+        weft_engine_each_model(l->e, look, seen);
+        help_sleep_ms(1);
+    }
+    return seen;
+}
+
+/* What a model says about itself while it loads, warms, serves and goes. */
+static void test_info_during_changes(void **state)
+{
+    help_model h;
+    load l = {.model = "m"};
+    weft_error err;
+    pthread_t t;
+    void *seen;
+    weft_fake_reset();
+    l.e = help_engine(0);
+    assert_int_equal(pthread_create(&t, NULL, watch, &l), 0);
+    help_model_init(&h, "m");
+    h.config.max_batch = 4;
+    h.fake.delay_ms = 3;
+    h.fake.load_delay_ms = 20;
+    for (int i = 0; i < 5; i++) {
+        help_load(l.e, &h);
+        help_must(weft_engine_reload(l.e, &h.config, WEFT_RELOAD_REPLACE, &err), &err);
+        help_sleep_ms(5);
+        help_must(weft_engine_unload(l.e, "m", &err), &err);
+    }
+    atomic_store(&l.stop, true);
+    pthread_join(t, &seen);
+    assert_true(((int *)seen)[WEFT_MODEL_LOADING] > 0);
+    assert_true(((int *)seen)[WEFT_MODEL_WARMING] > 0);
+    assert_true(((int *)seen)[WEFT_MODEL_READY] > 0);
+    weft_engine_destroy(&l.e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +386,7 @@ int main(void)
         cmocka_unit_test(test_pipelines_follow_their_sub_models),
         cmocka_unit_test(test_together_or_not_at_all),
         cmocka_unit_test(test_hidden_sub_models_go_with_their_pipeline),
+        cmocka_unit_test(test_info_during_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
