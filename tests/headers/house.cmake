@@ -15,3 +15,6 @@ weft_house(style ${_script}/check-style --no-report)
 weft_house(style_self ${_script}/check-style --self-test)
 weft_house(events ${_script}/check-events)
 weft_house(events_self ${_script}/check-events --self-test)
+
+weft_house(docs ${_script}/check-docs)
+weft_house(docs_self ${_script}/check-docs --self-test)
