@@ -453,6 +453,41 @@ def memory_for_bodies_is_bounded():
         assert json.loads(p.answer(5))["outputs"]
 
 
+def grpc_timeout_is_the_deadline_here():
+    """Clients of gRPC give up by themselves: only by hand is it seen that the server does."""
+    def text(number, b):
+        return bytes([number << 3 | 2, len(b)]) + b
+    x = text(1, b"x") + text(2, b"FP32") + text(3, b"\x01\x02")
+    message = text(1, b"m") + text(5, x) + text(7, struct.pack("<2f", 1, 2))
+    kind = [("content-type", "application/grpc"), ("te", "trailers")]
+    with Server(config("1s")) as s, Peer(s, s.grpc_port) as p:
+        for stream, more in ((1, [("grpc-timeout", "200m")]), (3, [("grpc-timeout", "200000u"), ("x-request-id", "r")])):
+            start = time.time()
+            p.post(stream, "/inference.GRPCInferenceService/ModelInfer", b"\0" + struct.pack(">I", len(message)) + message, kind + more)
+            f, data = p.until(HEADERS, stream)
+            assert f[1] & END_STREAM and not data, f  # no message: the status alone
+            assert 0.15 < time.time() - start < 0.7 * SLOW, time.time() - start
+        assert stats(s)["expired"] == 2, stats(s)
+        p.send(frame(HEADERS, END_HEADERS, 5, headers("POST", "/inference.GRPCInferenceService/ModelInfer", kind + [("grpc-timeout", "100m")])))
+        f, _ = p.until(HEADERS, 5)  # it holds for a message that does not come, too
+        assert f[1] & END_STREAM, f
+        for stream, bad in ((7, "5"), (9, "m"), (11, "123456789m"), (13, "1x"), (15, "-1m")):
+            p.send(frame(HEADERS, END_HEADERS, stream, headers("POST", "/inference.GRPCInferenceService/ServerLive", kind + [("grpc-timeout", bad)])))
+            assert p.until(HEADERS, stream)[0][1] & END_STREAM
+        p.post(17, "/inference.GRPCInferenceService/ServerLive", b"\0\0\0\0\0", kind + [("grpc-timeout", "1H")])
+        assert p.answer(17) == b"\0\0\0\0\2\x08\1"
+
+
+def what_is_no_grpc_gets_an_http_answer():
+    with Server(config()) as s, Peer(s, s.grpc_port) as p:
+        p.get(1, "/healthz")
+        assert b"POST only" in p.answer(1)
+        p.post(3, "/inference.GRPCInferenceService/ServerLive", b"{}", [("content-type", "application/json")])
+        assert b"application/grpc" in p.answer(3)
+        p.post(5, "/inference.GRPCInferenceService/ServerLive", b"{}", [("content-type", "application/grpc-web")])
+        assert b"application/grpc" in p.answer(5)
+
+
 def drain_in_two_steps():
     with Server(config("500ms")) as s, Peer(s) as p:
         p.post(1, "/v2/models/m/infer")
@@ -479,5 +514,5 @@ if __name__ == "__main__":
     main([curl_gets_what_http1_gets, http1_stays_http1, load, a_preface_in_pieces, wrong_prefaces_close, broken_requests_are_reset,
           many_streams_share_a_connection, too_many_streams_are_refused, a_reset_cancels_what_is_queued, a_lost_connection_cancels_what_is_queued,
           floods_end_the_connection, large_heads, slow_clients_are_dropped, an_early_answer_stops_the_upload,
-          large_answers_and_clients_that_stop_reading, memory_for_bodies_is_bounded,
-          drain_in_two_steps])
+          large_answers_and_clients_that_stop_reading, memory_for_bodies_is_bounded, grpc_timeout_is_the_deadline_here,
+          what_is_no_grpc_gets_an_http_answer, drain_in_two_steps])
