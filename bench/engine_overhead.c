@@ -19,12 +19,13 @@
 #include "weft/executor.h"
 
 #define OUTSTANDING 16
+#define ROUNDS 8
 #define MODEL ".cache/models/wakeword/hello_deepa.onnx"
 
 extern const weft_executor weft_executor_tensor;
 extern const weft_backend weft_backend_onnxruntime;
 
-static double seconds = 1;
+static double seconds = 2; /* of each measurement, in ROUNDS parts */
 
 static int64_t process_cpu_ns(void)
 {
@@ -129,7 +130,7 @@ typedef struct figures {
 } figures;
 
 /* 16 outstanding calls for a while. */
-static figures saturate(weft_engine *e, const char *model, int64_t timeout_ms)
+static figures saturate(weft_engine *e, const char *model, int64_t timeout_ms, double s)
 {
     static caller callers[OUTSTANDING];
     atomic_store(&stop, false);
@@ -140,10 +141,10 @@ static figures saturate(weft_engine *e, const char *model, int64_t timeout_ms)
         if (weft_infer_async(e, &callers[i].call, &callers[i].async, NULL, NULL))
             exit(1);
     }
-    nap(seconds / 4);
+    nap(s / 4);
     long n0 = atomic_load(&n_done);
     int64_t cpu0 = process_cpu_ns(), wall0 = weft_now_ns();
-    nap(seconds);
+    nap(s);
     long n = atomic_load(&n_done) - n0;
     int64_t cpu = process_cpu_ns() - cpu0, wall = weft_now_ns() - wall0;
     atomic_store(&stop, true);
@@ -155,6 +156,12 @@ static figures saturate(weft_engine *e, const char *model, int64_t timeout_ms)
 static int compare(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
@@ -184,7 +191,7 @@ typedef struct bare {
     const weft_backend *b;
     void *self, *model;
     pthread_t thread;
-    long n;
+    atomic_long n;
     atomic_bool *stop;
 } bare;
 
@@ -215,49 +222,62 @@ static void *bare_main(void *arg)
             fprintf(stderr, "%s\n", err.text);
             exit(1);
         }
-        x->n++;
+        atomic_fetch_add_explicit(&x->n, 1, memory_order_relaxed);
     }
     x->b->instance_destroy(x->self, instance);
     return NULL;
 }
 
-static figures run_bare(const weft_backend *b, const char *path, int n_threads, char *input_name, size_t n_name)
+/* The backend without the engine, ready to be run for a while again and again. */
+typedef struct alone {
+    const weft_backend *b;
+    void *self, *model;
+    char input_name[128];
+} alone;
+
+static void alone_open(alone *a, const weft_backend *b, const char *path, int n_threads)
 {
-    static bare threads[64];
-    static atomic_bool bare_stop;
     weft_backend_env env = {.cores = n_threads};
+    weft_model_source src = {.name = "bare", .paths = &path, .n_paths = 1, .threads = 1, .max_batch = 1};
     weft_model_desc desc;
     weft_error err;
-    void *self, *model;
-    weft_model_source src = {.name = "bare", .paths = &path, .n_paths = 1, .threads = 1, .max_batch = 1};
-    if (b->open(&env, &self, &err) || b->model_load(self, &src, &model, &desc, &err)) {
+    a->b = b;
+    if (b->open(&env, &a->self, &err) || b->model_load(a->self, &src, &a->model, &desc, &err)) {
         fprintf(stderr, "%s\n", err.text);
         exit(1);
     }
-    snprintf(input_name, n_name, "%s", desc.inputs[0].name);
+    snprintf(a->input_name, sizeof(a->input_name), "%s", desc.inputs[0].name);
     int64_t frames = desc.inputs[0].shape[1];
-    if (frames < 1 || frames > MOST_FRAMES)
-        frames = 24;
-    make_input(input_name, frames);
+    make_input(a->input_name, frames < 1 || frames > MOST_FRAMES ? 24 : frames);
+}
+
+static void alone_close(alone *a)
+{
+    a->b->model_unload(a->self, a->model);
+    a->b->close(a->self);
+}
+
+static figures alone_run(alone *a, int n_threads, double s)
+{
+    static bare threads[64];
+    static atomic_bool bare_stop;
+    long n0 = 0, n = 0;
     atomic_store(&bare_stop, false);
     for (int i = 0; i < n_threads; i++) {
-        threads[i] = (bare){.b = b, .self = self, .model = model, .stop = &bare_stop};
+        threads[i] = (bare){.b = a->b, .self = a->self, .model = a->model, .stop = &bare_stop};
         pthread_create(&threads[i].thread, NULL, bare_main, &threads[i]);
     }
-    nap(seconds / 4);
-    long n0 = 0, n = 0;
+    nap(s / 4);
     for (int i = 0; i < n_threads; i++)
-        n0 += ((volatile bare *)&threads[i])->n;
+        n0 += atomic_load(&threads[i].n);
     int64_t cpu0 = process_cpu_ns(), wall0 = weft_now_ns();
-    nap(seconds);
+    nap(s);
     for (int i = 0; i < n_threads; i++)
-        n += ((volatile bare *)&threads[i])->n;
+        n += atomic_load(&threads[i].n);
     int64_t cpu = process_cpu_ns() - cpu0, wall = weft_now_ns() - wall0;
     atomic_store(&bare_stop, true);
     for (int i = 0; i < n_threads; i++)
         pthread_join(threads[i].thread, NULL);
-    b->model_unload(self, model);
-    b->close(self);
     n -= n0;
     return (figures){(double)cpu / (double)n / 1e3, (double)wall / (double)n / 1e3, n};
 }
@@ -286,11 +306,49 @@ static weft_engine *engine_with(const weft_backend *b, const char *path, int64_t
     return e;
 }
 
+/* The best of some rounds: other work on the machine only ever adds. */
+static figures best(weft_engine *e, int64_t timeout_ms)
+{
+    figures f = saturate(e, "m", timeout_ms, seconds / ROUNDS);
+    for (int i = 1; i < ROUNDS; i++) {
+        figures g = saturate(e, "m", timeout_ms, seconds / ROUNDS);
+        if (g.cpu_us < f.cpu_us)
+            f = g;
+    }
+    return f;
+}
+
+/* The backend alone and under the engine, in turns. */
+static void bench_real(const weft_backend *b, int n_threads)
+{
+    alone a;
+    alone_open(&a, b, MODEL, n_threads);
+    weft_engine *e = engine_with(b, MODEL, n_threads);
+    figures bare_best = {.cpu_us = 1e9}, engine_best = {.cpu_us = 1e9};
+    double difference[ROUNDS];
+    for (int i = 0; i < ROUNDS; i++) {
+        figures f = alone_run(&a, n_threads, seconds / ROUNDS), g = saturate(e, "m", 0, seconds / ROUNDS);
+        difference[i] = g.cpu_us - f.cpu_us;
+        bare_best = f.cpu_us < bare_best.cpu_us ? f : bare_best;
+        engine_best = g.cpu_us < engine_best.cpu_us ? g : engine_best;
+    }
+    qsort(difference, ROUNDS, sizeof(difference[0]), compare_doubles);
+    printf("ONNX Runtime, wake-word head, %d core token%s\n", n_threads, n_threads > 1 ? "s" : "");
+    printf("  backend alone:  %.2f us CPU a run, %.2f us wall\n", bare_best.cpu_us, bare_best.wall_us);
+    printf("  16 outstanding: %.2f us CPU a run, %.2f us wall: the engine takes %.2f us (%.2f of the run); median of the rounds "
+           "%.2f us\n",
+           engine_best.cpu_us, engine_best.wall_us, engine_best.cpu_us - bare_best.cpu_us,
+           (engine_best.cpu_us - bare_best.cpu_us) / bare_best.cpu_us, difference[ROUNDS / 2]);
+    lone(e, "m", 0, "no deadline:");
+    weft_engine_destroy(&e);
+    alone_close(&a);
+}
+
 static void bench_null(int64_t cores)
 {
     make_input("x", 24);
     weft_engine *e = engine_with(&null_backend, NULL, cores);
-    figures f = saturate(e, "m", 0), g = saturate(e, "m", 60000);
+    figures f = best(e, 0), g = best(e, 60000);
     printf("null backend, %lld core token%s\n", (long long)cores, cores > 1 ? "s" : "");
     printf("  16 outstanding: engine %.2f us CPU a run (%.2f with a deadline), %.2f us wall, %ld runs\n", f.cpu_us, g.cpu_us,
            f.wall_us, f.n);
@@ -301,7 +359,6 @@ static void bench_null(int64_t cores)
 
 int main(int argc, char **argv)
 {
-    char name[128];
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (argc > 1)
         seconds = atof(argv[1]);
@@ -316,16 +373,7 @@ int main(int argc, char **argv)
     }
     if (!getenv("WEFT_ONNXRUNTIME") && !access(".cache/runtime/onnxruntime/libonnxruntime.so.1", R_OK))
         setenv("WEFT_ONNXRUNTIME", ".cache/runtime/onnxruntime/libonnxruntime.so.1", 1);
-    for (int n = 1; n <= (cores > 1 ? 2 : 1); n++) {
-        figures alone = run_bare(&weft_backend_onnxruntime, MODEL, n, name, sizeof(name));
-        weft_engine *e = engine_with(&weft_backend_onnxruntime, MODEL, n);
-        figures f = saturate(e, "m", 0);
-        printf("ONNX Runtime, wake-word head, %d core token%s\n", n, n > 1 ? "s" : "");
-        printf("  backend alone:  %.2f us CPU a run, %.2f us wall\n", alone.cpu_us, alone.wall_us);
-        printf("  16 outstanding: %.2f us CPU a run, %.2f us wall: the engine takes %.2f us (%.2f of the run)\n", f.cpu_us,
-               f.wall_us, f.cpu_us - alone.cpu_us, (f.cpu_us - alone.cpu_us) / alone.cpu_us);
-        lone(e, "m", 0, "no deadline:");
-        weft_engine_destroy(&e);
-    }
+    for (int n = 1; n <= (cores > 1 ? 2 : 1); n++)
+        bench_real(&weft_backend_onnxruntime, n);
     return 0;
 }

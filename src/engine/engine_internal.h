@@ -580,7 +580,8 @@ void weft_instance_watch(weft_instance *i, int64_t at_ns);
 weft_status weft_instance_probe(weft_instance *i, weft_probe *p, int64_t limit_ns, weft_error *err);
 void weft_probe_unref(weft_probe *p);
 void weft_instance_came_back(weft_instance *i); /* the end of a lost run's thread: frees the instance and drops its model */
-void weft_instance_run(weft_instance *i);       /* run.c: the granted batch, on its thread */
+/* run.c: the granted batch, on its thread; true when it has the next one already. */
+bool weft_instance_run(weft_instance *i);
 bool weft_instance_reserve(weft_instance *i, int64_t n_rows); /* its blocks for n_rows rows like the model's probe_rows */
 bool weft_block_reserve(weft_instance *i, weft_block *b, size_t n_bytes);
 

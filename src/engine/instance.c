@@ -105,7 +105,8 @@ static void instance_main(void *arg)
         if (i->granted) {
             i->granted = false;
             weft_lock_drop(&e->sched);
-            weft_instance_run(i);
+            while (weft_instance_run(i)) /* the next batch was granted as the last one ended */
+                ;
             weft_lock_take(&e->sched);
         } else if (i->probe) {
             run_probe(i);

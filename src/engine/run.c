@@ -468,7 +468,8 @@ static bool part_ended(weft_model *m, weft_part *p, int64_t now)
     return true;
 }
 
-static void end_run(weft_instance *i, const run_outcome *o)
+/* True when the next batch was granted. */
+static bool end_run(weft_instance *i, const run_outcome *o)
 {
     weft_model *m = i->model;
     weft_engine *e = m->engine;
@@ -509,13 +510,16 @@ static void end_run(weft_instance *i, const run_outcome *o)
     }
     weft_cond_broadcast(&m->changed);
     weft_sched_dispatch(e, now);
+    bool again = i->granted;
+    i->granted = false;
     weft_lock_drop(&e->sched);
     weft_node *n;
     while ((n = weft_node_pop_front(&over)))
         weft_request_work_over(weft_container_of(n, weft_part, q.node)->request);
+    return again;
 }
 
-void weft_instance_run(weft_instance *i)
+bool weft_instance_run(weft_instance *i)
 {
     run_outcome o;
     run_backend(i, &o);
@@ -529,5 +533,5 @@ void weft_instance_run(weft_instance *i)
             row += i->parts[k]->n_rows;
         }
     }
-    end_run(i, &o);
+    return end_run(i, &o);
 }
