@@ -250,13 +250,6 @@ static bool below_cap(const weft_model *m, int64_t n)
     return !a->max_tokens || !a->tokens_used || a->tokens_used + n <= a->max_tokens;
 }
 
-/* Waking a thread costs 11 to 19 us of two processors. A run that is shorter waits for the instance that is running already, which takes
- * the next batch without sleeping, unless so much has gathered that a second core pays. */
-static bool not_worth_waking(const weft_model *m)
-{
-    return m->n_running && m->row_ns > 0 && m->row_ns < 30e3 && m->row_ns * (double)m->n_ready_rows < 400e3;
-}
-
 static void take_tokens(weft_engine *e, weft_model *m, int64_t n)
 {
     e->tokens_free -= n;
@@ -272,7 +265,7 @@ static void offer_model(weft_engine *e, weft_model *m, int64_t now, weft_contest
         offer_requests(e, m, &m->post, WEFT_CLAIM_POST, now, c);
     if (m->resumes.n)
         offer_resumes(e, m, now, c);
-    if (m->ready.n && m->n_idle && takes_tokens(m) && below_cap(m, m->tokens) && !not_worth_waking(m))
+    if (m->ready.n && m->n_idle && takes_tokens(m) && below_cap(m, m->tokens))
         offer_runs(e, m, now, c);
     if (!m->waiting.n)
         return;
